@@ -22,11 +22,12 @@ endif()
 
 if(DEADMAN_HTTP)
     # Drogon's package files use what CMake has deprecated; nothing to be done about it here.
-    set(CMAKE_POLICY_DEFAULT_CMP0153 OLD)
+    if(POLICY CMP0153)
+        cmake_policy(SET CMP0153 OLD)
+    endif()
     set(CMAKE_WARN_DEPRECATED OFF)
     find_package(Drogon CONFIG QUIET REQUIRED)
     unset(CMAKE_WARN_DEPRECATED)
-    unset(CMAKE_POLICY_DEFAULT_CMP0153)
 endif()
 
 if(DEADMAN_TESTS)

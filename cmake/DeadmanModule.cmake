@@ -170,7 +170,7 @@ function(_deadman_register name label timeout)
     endif()
     add_test(NAME ${name} COMMAND ${ARGN} WORKING_DIRECTORY "${PROJECT_SOURCE_DIR}")
     set_tests_properties(${name} PROPERTIES LABELS ${label} TIMEOUT ${timeout}
-        ENVIRONMENT "DEADMAN_BINARY=${CMAKE_RUNTIME_OUTPUT_DIRECTORY}/deadman")
+        ENVIRONMENT "GTEST_OUTPUT=json:${PROJECT_BINARY_DIR}/results/;DEADMAN_BINARY=${CMAKE_RUNTIME_OUTPUT_DIRECTORY}/deadman")
 endfunction()
 
 function(deadman_fuzzer name)
