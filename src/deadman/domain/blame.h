@@ -28,6 +28,8 @@ struct Lapse {
 Blame after_lapse(Blame before, const Lapse& lapse);
 
 bool is_suspect(const Blame& blame);
+
+/// max_crashes 0: never.
 bool is_quarantined(const Blame& blame, int max_crashes);
 
 } // namespace deadman::domain

@@ -9,6 +9,11 @@
 
 namespace deadman::domain {
 
+/// 10,000 Gregorian years: the longest duration that is accepted anywhere.
+inline constexpr base::Duration longest_duration = std::chrono::hours(24) * 3'652'425;
+
+/// Units d, h, m, s, ms, us, each at most once and from the largest down; a fraction ("1.5s") where it
+/// is a whole number of microseconds; "0" needs no unit.
 /// Refuses negative values, unknown units, NaN, and anything past 10,000 years.
 base::Result<base::Duration> parse_duration(std::string_view text);
 

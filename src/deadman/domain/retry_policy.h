@@ -26,6 +26,9 @@ struct RetryPolicy {
     base::Duration delay(int attempt, double unit) const;
 };
 
+/// Refuses negative times, times past 10,000 years, and a jitter outside [0, 1].
+base::Status validate_retry_policy(const RetryPolicy& policy);
+
 /// "exponential:1s:1h:0.25" and its like (kind:base:cap:jitter; later parts may be left out).
 base::Result<RetryPolicy> parse_retry_policy(std::string_view text);
 std::string format_retry_policy(const RetryPolicy& policy);
