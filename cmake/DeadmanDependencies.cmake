@@ -21,13 +21,13 @@ if(DEADMAN_POSTGRES)
 endif()
 
 if(DEADMAN_HTTP)
-    # Drogon's package files use what CMake has deprecated; nothing to be done about it here.
+    # Drogon's package files are talkative, and use what CMake has deprecated; nothing to be done about it here.
     if(POLICY CMP0153)
         cmake_policy(SET CMP0153 OLD)
     endif()
-    set(CMAKE_WARN_DEPRECATED OFF)
+    set(CMAKE_MESSAGE_LOG_LEVEL WARNING)
     find_package(Drogon CONFIG QUIET REQUIRED)
-    unset(CMAKE_WARN_DEPRECATED)
+    unset(CMAKE_MESSAGE_LOG_LEVEL)
 endif()
 
 if(DEADMAN_TESTS)

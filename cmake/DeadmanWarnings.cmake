@@ -11,6 +11,8 @@ function(deadman_warnings target)
     endif()
     # Clang, unlike GCC, lets -Wconversion switch -Wsign-conversion on: it is noise around the standard library's sizes.
     target_compile_options(${target} PRIVATE -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wno-sign-conversion)
+    # Parameter structs are filled by name and rely on the defaults of what is left out, which -Wextra warns about.
+    target_compile_options(${target} PRIVATE -Wno-missing-field-initializers)
     if(CMAKE_CXX_COMPILER_ID MATCHES "Clang")
         target_compile_options(${target} PRIVATE -Wthread-safety)
     endif()

@@ -16,7 +16,12 @@ home=${root%/*}/home
 
 bind() { # bind PATH: the host's PATH, at the same place inside
     [ -e "$1" ] || return 0
-    if [ -d "$1" ]; then mkdir -p "$root$1"; else mkdir -p "$root${1%/*}" && [ -e "$root$1" ] || : >"$root$1"; fi
+    if [ -d "$1" ]; then
+        mkdir -p "$root$1"
+    else
+        mkdir -p "$root${1%/*}"
+        [ -e "$root$1" ] || : >"$root$1"
+    fi
     mount --rbind "$1" "$root$1"
 }
 
@@ -26,8 +31,10 @@ mount -t proc proc "$root/proc" 2>/dev/null || mount --rbind /proc "$root/proc"
 mount --rbind /dev "$root/dev"
 mount --rbind /sys "$root/sys"
 mount -t tmpfs -o mode=755 tmpfs "$root/run"
-mkdir -p -m 1777 "$root/run/lock" "$root/run/postgresql"
-mount --bind "$home" "$root/root"
+mkdir -p "$root/run/lock" "$root/run/postgresql"
+chmod 1777 "$root/run/lock" "$root/run/postgresql"
+mkdir -p "$root/home/deadman"
+mount --bind "$home" "$root/home/deadman"
 bind /tmp
 bind /etc/ssl/certs
 bind /etc/pip.conf
@@ -43,7 +50,10 @@ fi
 for path in ${DEADMAN_EXTRA_BIND:+${DEADMAN_EXTRA_BIND//:/ }}; do bind "$path"; done
 case $cwd/ in
 "$checkout"/* | /tmp/*) ;;
-/ | /usr/* | /etc/* | /bin/* | /sbin/* | /lib*/* | /var/* | /proc/* | /sys/* | /dev/* | /run/* | /root/) cwd=$checkout ;;
+/ | /usr/* | /etc/* | /bin/* | /sbin/* | /lib*/* | /var/* | /proc/* | /sys/* | /dev/* | /run/*)
+    echo "dev: the private root does not show $cwd; going on in $checkout" >&2
+    cwd=$checkout
+    ;;
 *) bind "$cwd" ;;
 esac
 
@@ -52,6 +62,9 @@ cd "$root"
 pivot_root . .old
 umount -l /.old
 cd "$cwd"
-export DEADMAN_IN_ROOT=1 HOME=/root PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
+export DEADMAN_IN_ROOT=1 HOME=/home/deadman PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin
+if [ -z "${GIT_CONFIG_COUNT:-}" ]; then # the checkout may belong to the user who called sudo
+    export GIT_CONFIG_COUNT=1 GIT_CONFIG_KEY_0=safe.directory GIT_CONFIG_VALUE_0='*'
+fi
 unset XDG_CACHE_HOME XDG_DATA_HOME XDG_CONFIG_HOME
 exec "$@"

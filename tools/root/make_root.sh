@@ -1,65 +1,91 @@
 #!/usr/bin/env bash
-# Makes the private Debian 13 root at $1 from packages.txt beside this script.
-# Built in a temporary folder and renamed when complete, so that an interrupted run never leaves half a root behind.
+# make_root.sh ROOT: makes the private Debian 13 root at ROOT from packages.txt beside this script.
+# Built in a folder aside and renamed when complete, so that an interrupted run leaves no half root behind. It runs in a
+# mount namespace of its own: whatever happens, nothing stays mounted.
 set -euo pipefail
 
-root=$1
-here=$(cd "$(dirname "$0")" && pwd)
 suite=trixie
+say() { printf 'dev: %s %s\n' "$(date +%T)" "$*"; }
+fail() {
+    printf 'dev: %s\n' "$*" >&2
+    exit 1
+}
 
-say() { printf '%s %s\n' "$(date +%T)" "$*"; }
-fail() { printf 'dev: %s\n' "$*" >&2; exit 1; }
-
-# The host's own Debian mirror, so that nothing is asked of a server the host would not ask itself.
+# The mirror that the host itself uses, where the host is Debian.
 host_mirror() {
     command -v apt-get >/dev/null || return 0
+    # shellcheck disable=SC2016  # apt's own variables
     apt-get indextargets --format '$(REPO_URI) $(ORIGIN) $(RELEASE)' 'Created-By: Packages' 2>/dev/null |
         awk '$2 == "Debian" && $3 !~ /security|updates|backports/ { print $1; exit }'
 }
 
-[ "$(id -u)" = 0 ] || fail "making the private Debian 13 root needs root (try: sudo ./dev ...)"
-if ! command -v debootstrap >/dev/null; then
+need_debootstrap() {
+    command -v debootstrap >/dev/null && return
     command -v apt-get >/dev/null || fail "debootstrap is missing: install it with this system's package manager"
-    say "installing debootstrap on the host"
+    say "installing debootstrap on this system"
     { apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq debootstrap; } >/dev/null 2>&1 ||
         fail "cannot install debootstrap: is there a network?"
-fi
+}
 
-work="$root.partial"
-rm -rf "$work"
+# What the host's apt needs to reach its mirror, ours needs too: a proxy, an authority of the host's own.
+copy_apt_settings() { # ROOT
+    local conf=$1/etc/apt/apt.conf.d
+    cp /etc/resolv.conf "$1/etc/resolv.conf" 2>/dev/null || :
+    { grep -lsiE 'acquire::.*proxy' /etc/apt/apt.conf /etc/apt/apt.conf.d/* || :; } | xargs -r cp -t "$conf"
+    if [ -f /etc/ssl/certs/ca-certificates.crt ]; then
+        cp -L /etc/ssl/certs/ca-certificates.crt "$1/etc/apt/host-ca.crt"
+        echo 'Acquire::https::CAInfo "/etc/apt/host-ca.crt";' >"$conf/90host-ca"
+    fi
+}
+
+quiet_packages() { # ROOT: no service starts by being installed, nothing waits for the disk
+    printf '#!/bin/sh\nexit 101\n' >"$1/usr/sbin/policy-rc.d"
+    chmod +x "$1/usr/sbin/policy-rc.d"
+    mkdir -p "$1/etc/postgresql-common" "$1/etc/dpkg/dpkg.cfg.d"
+    echo 'create_main_cluster = false' >"$1/etc/postgresql-common/createcluster.conf"
+    echo 'force-unsafe-io' >"$1/etc/dpkg/dpkg.cfg.d/unsafe-io"
+}
+
+install_packages() { # ROOT
+    local packages
+    mapfile -t packages < <(grep -vE '^\s*(#|$)' "$(dirname "$0")/packages.txt")
+    mount -t proc proc "$1/proc" 2>/dev/null || mount --rbind /proc "$1/proc"
+    mount --rbind /dev "$1/dev"
+    mount --rbind /sys "$1/sys"
+    export DEBIAN_FRONTEND=noninteractive LC_ALL=C.UTF-8 HOME=/tmp PATH=/usr/sbin:/usr/bin:/sbin:/bin
+    chroot "$1" apt-get update -qq
+    chroot "$1" apt-get install -y -qq --no-install-recommends "${packages[@]}"
+    chroot "$1" apt-get clean
+}
+
+if [ "${1:-}" != --inside ]; then
+    [ "$(id -u)" = 0 ] || fail "making the private Debian 13 root needs root (try: sudo ./dev ...)"
+    need_debootstrap
+    exec unshare --mount --propagation private bash "$0" --inside "$@"
+fi
+root=$2
+work=$root.partial
+log=$root.log
+rm -rf --one-file-system "$work"
 mkdir -p "$work"
-log="$root.log"
 : >"$log"
+
 mirror=$(host_mirror)
 say "debootstrap of Debian 13 (about 1 minute)"
-# shellcheck disable=SC2086  # an empty mirror must vanish: debootstrap then takes its default
-debootstrap --variant=minbase "$suite" "$work" $mirror >>"$log" 2>&1 ||
-    { tail -n 5 "$log" >&2; fail "debootstrap failed: is there a network? (whole log: $log)"; }
-
-cp /etc/resolv.conf "$work/etc/resolv.conf"
-if [ -d /etc/apt/apt.conf.d ]; then
-    # A proxy that the host's apt goes through is one that ours has to go through.
-    grep -lhiE 'acquire::.*proxy' /etc/apt/apt.conf.d/* 2>/dev/null | xargs -r cp -t "$work/etc/apt/apt.conf.d/" || true
-fi
-printf '#!/bin/sh\nexit 101\n' >"$work/usr/sbin/policy-rc.d" # no service starts by being installed
-chmod +x "$work/usr/sbin/policy-rc.d"
-mkdir -p "$work/etc/postgresql-common" "$work/etc/dpkg/dpkg.cfg.d"
-echo 'create_main_cluster = false' >"$work/etc/postgresql-common/createcluster.conf"
-echo 'force-unsafe-io' >"$work/etc/dpkg/dpkg.cfg.d/unsafe-io"
-
+debootstrap --variant=minbase "$suite" "$work" ${mirror:+"$mirror"} >>"$log" 2>&1 || {
+    tail -n 5 "$log" >&2
+    fail "debootstrap failed: is there a network? (whole log: $log)"
+}
+copy_apt_settings "$work"
+quiet_packages "$work"
 say "installing packages (about 5 minutes)"
-mapfile -t packages < <(grep -vE '^\s*(#|$)' "$here/packages.txt")
-unshare --mount --propagation private bash -euc '
-    mount -t proc proc "$1/proc"; mount --rbind /dev "$1/dev"; mount --rbind /sys "$1/sys"
-    [ -d /etc/ssl/certs ] && mkdir -p "$1/etc/ssl/certs"
-    root=$1; shift
-    export DEBIAN_FRONTEND=noninteractive LC_ALL=C.UTF-8
-    chroot "$root" apt-get update -qq
-    chroot "$root" apt-get install -y -qq --no-install-recommends "$@"
-    chroot "$root" apt-get clean
-' _ "$work" "${packages[@]}" >>"$log" 2>&1 ||
-    { tail -n 5 "$log" >&2; fail "installing packages failed (whole log: $log)"; }
-
-rm -rf "$root"
+# In a shell of its own: errexit does not hold inside a function that || follows.
+status=0
+(bash -euc "$(declare -f install_packages); install_packages \"\$1\"" "$0" "$work") >>"$log" 2>&1 || status=$?
+[ $status = 0 ] || {
+    tail -n 5 "$log" >&2
+    fail "installing packages failed (whole log: $log)"
+}
+umount -l "$work/proc" "$work/dev" "$work/sys"
 mv "$work" "$root"
-say "root ready: $root"
+say "the root is ready"
