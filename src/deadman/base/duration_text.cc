@@ -1,13 +1,11 @@
-#include "deadman/domain/duration_text.h"
+#include "deadman/base/duration_text.h"
 
 #include <array>
 #include <cstdint>
 #include <numeric>
 
-namespace deadman::domain {
+namespace deadman::base {
 namespace {
-
-using base::ErrorCode;
 
 struct Unit {
     std::string_view name;
@@ -27,10 +25,10 @@ bool is_digit(char c) {
     return c >= '0' && c <= '9';
 }
 
-base::Error refuse(std::string_view text, std::string_view why) {
-    return base::fail(ErrorCode::invalid_argument, "'" + std::string(text.substr(0, 40)) +
-                                                       "' is no duration: " + std::string(why) +
-                                                       " (write it like 90s, 1500ms, 2h30m, 14d)");
+Error refuse(std::string_view text, std::string_view why) {
+    return fail(ErrorCode::invalid_argument, "'" + std::string(text.substr(0, 40)) +
+                                                 "' is no duration: " + std::string(why) +
+                                                 " (write it like 90s, 1500ms, 2h30m, 14d)");
 }
 
 /// Reads the parts of one text from left to right.
@@ -38,18 +36,18 @@ class Parser {
   public:
     explicit Parser(std::string_view text) : text_(text), rest_(text) {}
 
-    base::Result<base::Duration> parse() {
+    Result<Duration> parse() {
         if (text_.empty())
             return refuse(text_, "it is empty");
         if (text_ == "0")
-            return base::Duration::zero();
+            return Duration::zero();
         while (!rest_.empty())
             DEADMAN_TRY_STATUS(take_part());
-        return base::Duration{total_};
+        return Duration{total_};
     }
 
   private:
-    base::Status take_part() {
+    Status take_part() {
         const std::string_view whole = take_digits();
         std::string_view fraction;
         if (!rest_.empty() && rest_.front() == '.') {
@@ -73,7 +71,7 @@ class Parser {
         return digits;
     }
 
-    base::Result<std::int64_t> take_unit() {
+    Result<std::int64_t> take_unit() {
         std::size_t length = 0;
         while (length < rest_.size() && !is_digit(rest_[length]) && rest_[length] != '.')
             ++length;
@@ -92,7 +90,7 @@ class Parser {
         return refuse(text_, "the units are d, h, m, s, ms, us");
     }
 
-    base::Status add(std::string_view whole, std::string_view fraction, std::int64_t unit_micros) {
+    Status add(std::string_view whole, std::string_view fraction, std::int64_t unit_micros) {
         const std::int64_t most = longest_duration.count();
         std::int64_t number = 0;
         for (const char digit : whole) {
@@ -109,8 +107,8 @@ class Parser {
     }
 
     /// 0.`digits` of the unit, which must come out as a whole number.
-    base::Result<std::int64_t> micros_of_fraction(std::string_view digits,
-                                                  std::int64_t unit_micros) const {
+    Result<std::int64_t> micros_of_fraction(std::string_view digits,
+                                            std::int64_t unit_micros) const {
         while (!digits.empty() && digits.back() == '0')
             digits.remove_suffix(1);
         // No unit is divisible by more than 2^13, so nothing longer can come out even.
@@ -156,14 +154,14 @@ std::string in_all_units(std::uint64_t micros) {
 
 } // namespace
 
-base::Result<base::Duration> parse_duration(std::string_view text) {
+Result<Duration> parse_duration(std::string_view text) {
     return Parser(text).parse();
 }
 
-std::string format_duration(base::Duration duration) {
-    if (duration == base::Duration::zero())
+std::string format_duration(Duration duration) {
+    if (duration == Duration::zero())
         return "0s";
-    const bool negative = duration < base::Duration::zero();
+    const bool negative = duration < Duration::zero();
     const auto bits = static_cast<std::uint64_t>(duration.count());
     const std::uint64_t micros = negative ? ~bits + 1 : bits;
     const std::string one = in_one_unit(micros);
@@ -171,4 +169,4 @@ std::string format_duration(base::Duration duration) {
     return (negative ? "-" : "") + (all.size() < one.size() ? all : one);
 }
 
-} // namespace deadman::domain
+} // namespace deadman::base
