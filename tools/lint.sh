@@ -23,7 +23,7 @@ files() { # PATTERN...: ours, also those not committed yet
 
 format() {
     local found
-    found=$(files '*.h' '*.cc' | xargs -0 -r -P "$(nproc)" -n 40 clang-format --dry-run 2>&1 |
+    found=$(files '*.h' '*.cc' | xargs -0 -r clang-format --dry-run 2>&1 |
         sed -nE 's/^([^ :]+):[0-9]+:[0-9]+: .*clang-format-violations.*/\1/p' | sort | uniq -c | sort -k2)
     [ -z "$found" ] || { echo "$found"; echo "places to format in these files; ./dev lint --fix does it"; return 1; }
 }

@@ -65,6 +65,7 @@ if [ "${1:-}" != --inside ]; then
 fi
 root=$2
 work=$root.partial
+trap 'printf "dev: interrupted; the next run starts again\n" >&2; exit 130' INT TERM
 log=$root.log
 rm -rf --one-file-system "$work"
 mkdir -p "$work"
@@ -73,8 +74,7 @@ mkdir -p "$work"
 mirror=$(host_mirror)
 say "debootstrap of Debian 13 (about 1 minute)"
 debootstrap --variant=minbase "$suite" "$work" ${mirror:+"$mirror"} >>"$log" 2>&1 || {
-    tail -n 5 "$log" >&2
-    fail "debootstrap failed: is there a network? (whole log: $log)"
+    fail "debootstrap failed ($(tail -n 1 "$log")): is there a network? Whole log: $log"
 }
 copy_apt_settings "$work"
 quiet_packages "$work"
@@ -83,8 +83,7 @@ say "installing packages (about 5 minutes)"
 status=0
 (bash -euc "$(declare -f install_packages); install_packages \"\$1\"" "$0" "$work") >>"$log" 2>&1 || status=$?
 [ $status = 0 ] || {
-    tail -n 5 "$log" >&2
-    fail "installing packages failed (whole log: $log)"
+    fail "installing packages failed ($(tail -n 1 "$log")); whole log: $log"
 }
 umount -l "$work/proc" "$work/dev" "$work/sys"
 mv "$work" "$root"
