@@ -1,0 +1,163 @@
+#include "deadman/config/render.h"
+
+#include <algorithm>
+
+#include "deadman/base/check.h"
+#include "deadman/config/internal/value.h"
+#include "deadman/config/option.h"
+
+namespace deadman::config {
+namespace {
+
+/// A value that may be written down: the default, or an example where there is no fixed one.
+std::string sample_value(const Option& option) {
+    const bool worked_out = option.fallback.empty() || option.fallback.front() == '(';
+    const std::string_view words = worked_out ? option.example : option.fallback;
+    if (option.type == OptionType::table) {
+        const std::size_t equals = words.find('=');
+        return "{" + std::string(words.substr(0, equals)) + " = " +
+               toml_quoted(words.substr(equals + 1)) + "}";
+    }
+    const auto value = value_from_text(option, words);
+    DEADMAN_CHECK(value.has_value());
+    return value_as_toml(option, *value);
+}
+
+std::string default_words(const Option& option) {
+    if (option.required)
+        return "required";
+    if (option.fallback.starts_with('('))
+        return "default: " + std::string(option.fallback.substr(1, option.fallback.size() - 2));
+    return "default";
+}
+
+std::string sample_lines(const Option& option) {
+    std::string text = "# " + std::string(option.sentence) + ".";
+    if (option.least != option.most || !option.choices.empty())
+        text += " " + allowed(option) + ".";
+    if (default_words(option) != "default")
+        text += " (" + default_words(option) + ")";
+    return text + "\n#" + std::string(option.name) + " = " + sample_value(option) + "\n";
+}
+
+std::string sample_handler(std::string_view type, std::string_view kind) {
+    std::string text =
+        "\n#[handlers.\"" + std::string(kind) + "\"]\n#type = \"" + std::string(type) + "\"\n";
+    for (const Option& option : handler_options(type))
+        text += sample_lines(option);
+    return text;
+}
+
+std::string reference_row(const Option& option) {
+    std::string fallback = option.required ? "required" : std::string(option.fallback);
+    if (!option.required && !option.fallback.starts_with('('))
+        fallback = "`" + fallback + "`";
+    std::string others = "-";
+    if (!option.flag.empty())
+        others = "`--" + std::string(option.flag) + "`, `" + variable_of(option) + "`";
+    return "| `" + std::string(option.name) + "` | " + std::string(option.sentence) + " | " +
+           allowed(option) + " | " + fallback + " | " + others + " |\n";
+}
+
+std::string reference_table(const std::string& title, std::span<const Option> rows,
+                            std::string_view section) {
+    std::string text = "\n## " + title +
+                       "\n\n| key | what it is | allowed | default | flag, variable |\n"
+                       "| --- | --- | --- | --- | --- |\n";
+    for (const Option& option : rows)
+        if (option.section == section)
+            text += reference_row(option);
+    return text;
+}
+
+/// Replaces what stands from `from` to `to`.
+std::string masked(std::string_view text, std::size_t from, std::size_t to) {
+    return std::string(text.substr(0, from)) + "***" + std::string(text.substr(to));
+}
+
+/// Values of the libpq form: host=... password=secret or password='se cret'.
+std::string mask_keyword(std::string_view text) {
+    constexpr std::string_view word = "password";
+    const std::size_t found = text.find(word);
+    if (found == std::string_view::npos)
+        return std::string(text);
+    std::size_t from = text.find_first_not_of(" ", found + word.size());
+    if (from == std::string_view::npos || text[from] != '=')
+        return std::string(text);
+    from = std::min(text.find_first_not_of(" ", from + 1), text.size());
+    const bool quoted = from < text.size() && text[from] == '\'';
+    std::size_t to = quoted ? from + 1 : from;
+    while (to < text.size() &&
+           (quoted ? text[to] != '\'' : text[to] != ' ' && text[to] != '&' && text[to] != '"'))
+        to += text[to] == '\\' ? 2 : 1;
+    return masked(text, from, std::min(quoted ? to + 1 : to, text.size()));
+}
+
+} // namespace
+
+std::string render_sample() {
+    std::string text = "# Configuration of Deadman. Every line is a comment, so this file changes "
+                       "nothing: take the\n"
+                       "# '#' away from what you want to set. A flag wins over a variable of the "
+                       "environment, that\n"
+                       "# over this file, that over the default. `deadman config show --origin` "
+                       "tells what counts.\n"
+                       "# Changes take effect when the process starts again.\n";
+    std::string_view section;
+    for (const Option& option : options()) {
+        if (option.section != section)
+            text += "\n#[" + std::string(option.section) + "]\n";
+        else
+            text += "\n";
+        section = option.section;
+        text += sample_lines(option);
+    }
+    text += "\n# Handlers: which program, URL or statement runs the jobs of a kind.\n";
+    return text + sample_handler("exec", "image.resize") + sample_handler("http", "order.notify") +
+           sample_handler("sql", "mail.archive");
+}
+
+std::string render_reference() {
+    std::string text =
+        "# Configuration\n\nGenerated from the option table in `src/deadman/config/options.cc`. "
+        "A flag wins over a variable of the\nenvironment, that over the file, that over the "
+        "default. "
+        "All settings are read when a process starts.\n";
+    text += reference_table("At the top", options(), "");
+    text += reference_table("[worker]", options(), "worker");
+    text += reference_table("[lease]", options(), "lease");
+    text += reference_table("[limits]", options(), "limits");
+    for (const char* type : {"exec", "http", "sql"})
+        text += reference_table("[handlers.KIND] with type = \"" + std::string(type) + "\"",
+                                handler_options(type), type);
+    return text;
+}
+
+std::string render_origin(const Config& config) {
+    std::string text =
+        "# file: " + (config.file.empty() ? std::string("none") : config.file) + "\n";
+    std::string section;
+    for (const Shown& shown : config.shown) {
+        if (shown.section != section)
+            text += "\n[" + shown.section + "]\n";
+        section = shown.section;
+        text += shown.name + " = " + shown.text + "  # " + std::string(origin_name(shown.origin)) +
+                (shown.where.empty() ? "" : " " + shown.where) + "\n";
+    }
+    return text;
+}
+
+std::string without_password(std::string_view url) {
+    const std::size_t scheme = url.find("://");
+    if (scheme == std::string_view::npos)
+        return mask_keyword(url);
+    const std::size_t begin = scheme + 3;
+    const std::string_view authority = url.substr(begin, url.find_first_of("/?", begin) - begin);
+    const std::size_t at = authority.rfind('@');
+    const std::size_t colon = authority.find(':');
+    if (at == std::string_view::npos || colon == std::string_view::npos || colon > at)
+        return mask_keyword(url);
+    return mask_keyword(masked(url, begin + colon + 1, begin + at));
+}
+
+} // namespace deadman::config
