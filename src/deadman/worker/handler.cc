@@ -1,0 +1,25 @@
+#include "deadman/worker/handler.h"
+
+#include "deadman/base/check.h"
+
+namespace deadman::worker {
+
+void HandlerRegistry::add(std::string kind, Handler handler) {
+    DEADMAN_CHECK(handler != nullptr);
+    handlers_.insert_or_assign(std::move(kind), std::move(handler));
+}
+
+const Handler* HandlerRegistry::find(std::string_view kind) const {
+    const auto found = handlers_.find(kind);
+    return found == handlers_.end() ? nullptr : &found->second;
+}
+
+std::vector<std::string> HandlerRegistry::kinds() const {
+    std::vector<std::string> names;
+    names.reserve(handlers_.size());
+    for (const auto& [kind, handler] : handlers_)
+        names.push_back(kind);
+    return names;
+}
+
+} // namespace deadman::worker
