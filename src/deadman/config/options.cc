@@ -58,7 +58,7 @@ constexpr std::array table{
            "(a sixteenth of lease)", "500ms", 10 * ms, hour},
     Option{"lease", "hint_grace", "hint-grace", OptionType::duration,
            "How long such a worker keeps its jobs once it looks dead; at most lease",
-           "(five sixteenths of lease)", "2500ms", 10 * ms, hour},
+           "(a quarter of lease)", "2s", 10 * ms, hour},
 
     Option{"limits", "max_payload", "max-payload", OptionType::bytes, "Largest payload of a job",
            "1MiB", "", 2, 256 * mib},

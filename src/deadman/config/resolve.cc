@@ -122,7 +122,7 @@ base::Result<std::optional<std::string>> derived(const std::string& key, const C
     if (key == "lease.hint_heartbeat")
         return share(16, 1);
     if (key == "lease.hint_grace")
-        return share(16, 5);
+        return share(4, 1);
     return std::optional<std::string>();
 }
 

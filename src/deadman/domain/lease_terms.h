@@ -3,6 +3,7 @@
 //
 // Source: PROTOCOL S2 to S4 as docs/ARCHITECTURE.md tells it; DECISIONS 025 to 027.
 
+#include "deadman/base/result.h"
 #include "deadman/base/time.h"
 
 namespace deadman::domain {
@@ -13,7 +14,7 @@ struct LeaseTerms {
     base::Duration heartbeat = std::chrono::seconds(2);
     base::Duration sweep = std::chrono::seconds(1);
     base::Duration hint_heartbeat = std::chrono::milliseconds(500);
-    base::Duration hint_grace = std::chrono::milliseconds(2500);
+    base::Duration hint_grace = std::chrono::milliseconds(2000);
 
     /// The same proportions for another lease: what tests with short leases use.
     static LeaseTerms scaled_to(base::Duration lease);
@@ -29,8 +30,12 @@ base::Duration leave_after(const LeaseTerms& terms);
 /// one hint heartbeat, where that is sooner.
 base::Duration cancel_after_with_hints(const LeaseTerms& terms);
 
-/// A gap between ticks longer than this means that the store was away: everybody gets one lease of
-/// grace.
+/// A gap between ticks longer than this, three sweeps, means that the store was away: everybody gets
+/// one lease of grace.
 base::Duration outage_gap(const LeaseTerms& terms);
+
+/// Refuses terms under which a live session could be reaped after a gap that is not yet an outage:
+/// outage_gap + heartbeat must stay below the lease.
+base::Status validate_terms(const LeaseTerms& terms);
 
 } // namespace deadman::domain

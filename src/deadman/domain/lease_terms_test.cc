@@ -14,8 +14,8 @@ TEST(LeaseTerms, DefaultsAreThoseOfTheDesign) {
     const LeaseTerms terms;
     EXPECT_EQ(cancel_after(terms), 5s);
     EXPECT_EQ(leave_after(terms), 7500ms);
-    EXPECT_EQ(cancel_after_with_hints(terms), 2s);
-    EXPECT_EQ(outage_gap(terms), 2s);
+    EXPECT_EQ(cancel_after_with_hints(terms), 1500ms);
+    EXPECT_EQ(outage_gap(terms), 3s);
 }
 
 TEST(LeaseTerms, ScalingToTheDefaultLeaseGivesTheDefaults) {
@@ -32,6 +32,15 @@ TEST(LeaseTerms, AHintGraceShorterThanItsHeartbeatLeavesNoTrustAtAll) {
     EXPECT_EQ(cancel_after_with_hints(terms), 0s);
 }
 
+TEST(LeaseTerms, RefusesTermsUnderWhichAShortOutageWouldReapTheLiving) {
+    EXPECT_TRUE(validate_terms(LeaseTerms{}).has_value());
+    EXPECT_TRUE(validate_terms(LeaseTerms::scaled_to(2s)).has_value());
+    EXPECT_FALSE(validate_terms(LeaseTerms{.sweep = 2s}).has_value());
+    EXPECT_FALSE(validate_terms(LeaseTerms{.heartbeat = 5s}).has_value());
+    EXPECT_FALSE(validate_terms(LeaseTerms{.lease = 100ms}).has_value());
+    EXPECT_FALSE(validate_terms(LeaseTerms{.hint_grace = 500ms}).has_value());
+}
+
 RC_GTEST_PROP(LeaseTermsProperty, AHolderStopsBeforeAnyoneMayTakeOver, ()) {
     const auto lease = base::Duration{*rc::gen::inRange<std::int64_t>(160, 3'600'000'000)};
     const LeaseTerms terms = LeaseTerms::scaled_to(lease);
@@ -40,6 +49,7 @@ RC_GTEST_PROP(LeaseTermsProperty, AHolderStopsBeforeAnyoneMayTakeOver, ()) {
     RC_ASSERT(leave_after(terms) < terms.lease);
     RC_ASSERT(cancel_after_with_hints(terms) < terms.hint_grace);
     RC_ASSERT(cancel_after_with_hints(terms) <= cancel_after(terms));
+    RC_ASSERT(outage_gap(terms) + terms.heartbeat < terms.lease);
 }
 
 } // namespace
