@@ -16,6 +16,12 @@ domain::JobSpec JobStoreContract::spec(std::string kind) {
     return made;
 }
 
+domain::JobSpec JobStoreContract::transactional_spec() {
+    domain::JobSpec made = spec();
+    made.transactional = true;
+    return made;
+}
+
 domain::JobId JobStoreContract::enqueue(const domain::JobSpec& spec) {
     return value(store().enqueue({&spec, 1})).at(0).id;
 }
@@ -137,6 +143,25 @@ store::UpkeepReport JobStoreContract::pass(base::Duration by,
 
 void JobStoreContract::let_lapse() {
     pass(terms.lease + 2 * terms.sweep);
+}
+
+domain::JobId JobStoreContract::make_suspect(const std::string& queue) {
+    domain::JobSpec made = spec();
+    made.queue = queue;
+    const domain::JobId pill = enqueue_many(2, made).front();
+    while (!domain::is_suspect(record(pill).blame)) {
+        const store::Session victim = open_session();
+        if (claim(victim, 100, {queue}).size() != 2)
+            throw std::runtime_error(
+                "make_suspect: the pill or its neighbour could not be claimed");
+        renew(victim, {pill});
+        let_lapse();
+    }
+    const store::Session session = open_session();
+    for (const store::Claimed& neighbour : claim(session, 100, {queue}))
+        succeed(session, neighbour.run);
+    value(store().end_session(session.key, "done"));
+    return pill;
 }
 
 std::vector<domain::JobId> ids_of(const std::vector<store::Claimed>& claimed) {
