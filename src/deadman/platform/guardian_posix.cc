@@ -65,6 +65,12 @@ void Guardian::forget(pid_t pid, bool group) {
         send_line(socket_.get(), "- " + target + "\n");
 }
 
+bool Guardian::knows(pid_t pid) {
+    const std::lock_guard lock(mutex_);
+    return pid == pid_ || targets_.contains(guardian_target(pid, true)) ||
+           targets_.contains(guardian_target(pid, false));
+}
+
 base::Status Guardian::ensure_running() {
     if (socket_.is_open())
         return {};

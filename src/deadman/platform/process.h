@@ -77,6 +77,9 @@ class ChildProcess {
     /// The status once it has ended; nothing while it runs.
     std::optional<ExitStatus> poll();
 
+    /// Readable once the child has ended; -1 where the system has no such thing.
+    int exit_descriptor() const;
+
     /// Waits at most `patience`.
     std::optional<ExitStatus> wait(base::Duration patience);
 

@@ -213,6 +213,10 @@ std::optional<ExitStatus> ChildProcess::poll() {
     return state_->status;
 }
 
+int ChildProcess::exit_descriptor() const {
+    return state_->handle.get();
+}
+
 std::optional<ExitStatus> ChildProcess::wait(base::Duration patience) {
     const base::SystemClock clock;
     const base::SteadyTime deadline = clock.steady_now() + patience;

@@ -31,6 +31,9 @@ class Guardian {
     /// To be called before the child is reaped: afterwards its number may be another's.
     void forget(pid_t pid, bool group);
 
+    /// Whether `pid` is a guarded child that has not been forgotten, or the guardian itself.
+    bool knows(pid_t pid);
+
   private:
     Guardian() = default;
 
