@@ -102,6 +102,8 @@ struct Config {
 struct FileText {
     std::string path;
     std::string text;
+
+    friend bool operator==(const FileText&, const FileText&) = default;
 };
 
 struct Sources {

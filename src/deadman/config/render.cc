@@ -23,21 +23,27 @@ std::string sample_value(const Option& option) {
     return value_as_toml(option, *value);
 }
 
-std::string default_words(const Option& option) {
+/// Behind an option's sentence: what is allowed and, where the line below does not show it, what
+/// holds by default.
+std::string remarks(const Option& option) {
+    std::string text;
+    if (option.least != option.most || !option.choices.empty())
+        text = allowed(option);
+    std::string otherwise;
     if (option.required)
-        return "required";
-    if (option.fallback.starts_with('('))
-        return "default: " + std::string(option.fallback.substr(1, option.fallback.size() - 2));
-    return "default";
+        otherwise = "required";
+    else if (option.fallback.starts_with('('))
+        otherwise =
+            "default: " + std::string(option.fallback.substr(1, option.fallback.size() - 2));
+    if (!text.empty() && !otherwise.empty())
+        text += "; ";
+    text += otherwise;
+    return text.empty() ? text : " (" + text + ")";
 }
 
 std::string sample_lines(const Option& option) {
-    std::string text = "# " + std::string(option.sentence) + ".";
-    if (option.least != option.most || !option.choices.empty())
-        text += " " + allowed(option) + ".";
-    if (default_words(option) != "default")
-        text += " (" + default_words(option) + ")";
-    return text + "\n#" + std::string(option.name) + " = " + sample_value(option) + "\n";
+    return "# " + std::string(option.sentence) + remarks(option) + ".\n#" +
+           std::string(option.name) + " = " + sample_value(option) + "\n";
 }
 
 std::string sample_handler(std::string_view type, std::string_view kind) {
@@ -49,9 +55,9 @@ std::string sample_handler(std::string_view type, std::string_view kind) {
 }
 
 std::string reference_row(const Option& option) {
-    std::string fallback = option.required ? "required" : std::string(option.fallback);
-    if (!option.required && !option.fallback.starts_with('('))
-        fallback = "`" + fallback + "`";
+    std::string fallback = option.required ? "required" : "`" + std::string(option.fallback) + "`";
+    if (option.fallback.starts_with('('))
+        fallback = option.fallback.substr(1, option.fallback.size() - 2);
     std::string others = "-";
     if (!option.flag.empty())
         others = "`--" + std::string(option.flag) + "`, `" + variable_of(option) + "`";

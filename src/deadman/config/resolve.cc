@@ -232,6 +232,11 @@ base::Status refuse_unknown(const RawFile& file) {
                                                                hint(name, sections));
         DEADMAN_TRY_STATUS(refuse_unknown_keys(file, name, section, names_in(name)));
     }
+    for (const std::string& name : sections)
+        if (const auto found = file.top.entries.find(name); found != file.top.entries.end())
+            return base::fail(ErrorCode::invalid_argument,
+                              place(file.path, found->second.line) + ": '" + name +
+                                  "' is a section: write [" + name + "]");
     std::vector<std::string> names = names_in("");
     names.insert(names.end(), sections.begin(), sections.end());
     return refuse_unknown_keys(file, "", file.top, names);
@@ -248,18 +253,19 @@ base::Status refuse_unknown_flags(const Sources& sources) {
     return {};
 }
 
+/// The same rules as domain::validate_terms, which this module may not name; a test compares them.
 base::Status check_lease(const LeaseConfig& lease) {
     const auto refuse = [](std::string_view why) {
         return base::fail(ErrorCode::invalid_argument, "[lease]: " + std::string(why));
     };
     if (lease.heartbeat > lease.lease / 2)
         return refuse("heartbeat must be at most half of lease");
-    if (lease.sweep > lease.lease)
-        return refuse("sweep must be at most lease");
+    if (lease.sweep * 3 + lease.heartbeat >= lease.lease)
+        return refuse("three sweeps and a heartbeat must be shorter than lease");
     if (lease.hint_grace > lease.lease)
         return refuse("hint_grace must be at most lease");
-    if (lease.hint_heartbeat >= lease.hint_grace)
-        return refuse("hint_heartbeat must be less than hint_grace");
+    if (lease.hint_grace < lease.hint_heartbeat * 2)
+        return refuse("hint_grace must be at least two hint heartbeats");
     return {};
 }
 
