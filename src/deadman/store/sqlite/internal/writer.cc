@@ -1,0 +1,115 @@
+#include "deadman/store/sqlite/internal/writer.h"
+
+#include <algorithm>
+
+namespace deadman::store::sqlite {
+namespace {
+
+// Beyond this a commit's cost is spread thin enough, and the first in the group has waited enough.
+constexpr std::size_t largest_group = 128;
+
+} // namespace
+
+Writer::Writer(std::unique_ptr<Connection> connection, base::Clock& clock,
+               std::function<void()> on_work)
+    : connection_(std::move(connection)), clock_(clock), on_work_(std::move(on_work)),
+      thread_([this] { run(); }) {}
+
+Writer::~Writer() {
+    {
+        const std::lock_guard lock(mutex_);
+        is_stopping_ = true;
+    }
+    queued_.notify_one();
+    thread_.join();
+}
+
+base::Status Writer::commit(const Operation& operation) {
+    Pending pending;
+    pending.operation = &operation;
+    std::unique_lock lock(mutex_);
+    queue_.push_back(&pending);
+    queued_.notify_one();
+    pending.finished.wait(lock, [&] { return pending.is_finished; });
+    return std::move(pending.status);
+}
+
+void Writer::run() {
+    std::unique_lock lock(mutex_);
+    for (;;) {
+        queued_.wait(lock, [&] { return is_stopping_ || !queue_.empty(); });
+        if (queue_.empty())
+            return;
+        const std::vector<Pending*> group = take_group();
+        lock.unlock();
+        const bool made_work = commit_group(group);
+        lock.lock();
+        for (Pending* pending : group) {
+            pending->is_finished = true;
+            pending->finished.notify_one();
+        }
+        if (made_work) {
+            lock.unlock();
+            on_work_();
+            lock.lock();
+        }
+    }
+}
+
+std::vector<Writer::Pending*> Writer::take_group() {
+    const std::size_t count = std::min(queue_.size(), largest_group);
+    const auto last = queue_.begin() + static_cast<std::ptrdiff_t>(count);
+    std::vector<Pending*> group(queue_.begin(), last);
+    queue_.erase(queue_.begin(), last);
+    return group;
+}
+
+// Whether jobs have become claimable.
+bool Writer::commit_group(const std::vector<Pending*>& group) {
+    Moment moment = Moment::statement;
+    try {
+        WriteTransaction transaction(*connection_);
+        WriteContext context{*connection_, clock_.now(), clock_.steady_now()};
+        run_group(context, group);
+        if (std::ranges::none_of(group, [](const Pending* pending) { return !!pending->status; }))
+            return false;
+        moment = Moment::commit;
+        transaction.commit();
+        return context.made_work;
+    } catch (const SqliteFailure& failure) {
+        const base::Error error = translate_sqlite(failure, moment);
+        for (Pending* pending : group)
+            if (pending->status)
+                pending->status = error;
+        return false;
+    }
+}
+
+void Writer::run_group(WriteContext& context, const std::vector<Pending*>& group) {
+    // A lone one needs no savepoint: if it fails there is nothing to commit.
+    if (group.size() == 1) {
+        group.front()->status = (*group.front()->operation)(context);
+        return;
+    }
+    for (Pending* pending : group)
+        pending->status = run_in_savepoint(context, *pending->operation);
+}
+
+base::Status Writer::run_in_savepoint(WriteContext& context, const Operation& operation) {
+    context.db.run("SAVEPOINT operation");
+    base::Status status;
+    try {
+        status = operation(context);
+    } catch (const SqliteFailure& failure) {
+        // A full disk may have ended the whole transaction: then it is everybody's failure.
+        if (!context.db.in_transaction())
+            throw;
+        status = translate_sqlite(failure, Moment::statement);
+    }
+    if (!status)
+        context.db.run("ROLLBACK TO operation");
+    context.db.run("RELEASE operation");
+    return status;
+}
+
+} // namespace deadman::store::sqlite
