@@ -131,6 +131,8 @@ std::string fingerprint(const JobSpec& spec) {
     hash.add(spec.timeout.count());
     hash.add(std::int64_t{spec.transactional ? 1 : 0});
     hash.add(spec.unique_key);
+    if (!spec.idempotency_scope.empty())
+        hash.add(spec.idempotency_scope);
     return hash.hex();
 }
 

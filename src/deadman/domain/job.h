@@ -41,6 +41,8 @@ struct JobSpec {
     bool transactional = false;  // may end inside the app's own transaction: gets a lease of its own
     std::string unique_key;       // at most one unfinished job per key; empty: none
     std::string idempotency_key;  // a repeated enqueue gives the first one's job; empty: none
+    std::string idempotency_scope;  // part of what makes a request the same: a batch binds its
+                                    // items to each other by it; not stored
 
     friend bool operator==(const JobSpec&, const JobSpec&) = default;
 };

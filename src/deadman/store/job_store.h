@@ -46,6 +46,12 @@ class JobStore {
     /// What an operator should know: versions, settings, who blocks whom, partitions, drift.
     virtual base::Result<std::vector<Finding>> examine() = 0;
 
+    /// What of that decides whether a server can do its work, and is cheap enough to be asked every
+    /// second: is the store there, its schema current, the room for tomorrow's rows made?
+    virtual base::Result<std::vector<Finding>> readiness() {
+        return std::vector<Finding>{};
+    }
+
     // --- enqueue -----------------------------------------------------------------------------------
 
     /// All or none. One answer per spec, in order. A spec whose unique or idempotency key is taken
