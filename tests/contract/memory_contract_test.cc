@@ -1,65 +1,21 @@
-// The contract suite on the in-memory store.
+// The contract suite on the in-memory store, and the random comparison of it with itself: that one
+// shows that a sequence is the same each time it is played.
 
-#include "deadman/store/memory/memory_job_store.h"
 #include "tests/contract/job_store_contract.h"
+#include "tests/contract/memory_fixture.h"
+#include "tests/contract/random_operations.h"
 
 namespace deadman::contract {
 namespace {
 
-class MemoryFixture final : public StoreFixture {
-  public:
-    base::Status open() override {
-        return {};
-    }
-
-    store::JobStore& store() override {
-        return store_;
-    }
-
-    store::JobStore* second_store() override {
-        return &store_; // there is one process, and it has one store
-    }
-
-    void advance(base::Duration by) override {
-        clock_.advance(by);
-    }
-
-    base::Status write_effect(store::EffectTransaction& transaction,
-                              const std::string& label) override {
-        DEADMAN_TRY_STATUS(transaction.execute("insert into effect values (?1)", {label}));
-        return {};
-    }
-
-    std::vector<std::string> effects() override {
-        std::vector<std::string> labels;
-        for (const store::CommittedEffect& effect : store_.committed_effects())
-            labels.push_back(std::get<std::string>(effect.parameters.at(0)));
-        return labels;
-    }
-
-    bool forget_session(domain::SessionId id) override {
-        return store_.forget_session(id);
-    }
-
-    bool raise_sequences(std::int64_t to) override {
-        store_.raise_sequences(to);
-        return true;
-    }
-
-    StoreCapabilities capabilities() const override {
-        return {.sees_death = false,
-                .why = "the sessions of the in-memory store live and die with one process"};
-    }
-
-  private:
-    base::SimulatedClock clock_;
-    store::MemoryJobStore store_{clock_};
-};
-
 INSTANTIATE_TEST_SUITE_P(Memory, JobStoreContract,
-                         testing::Values(StoreParam{
-                             "memory", [] { return std::make_unique<MemoryFixture>(); }}),
+                         testing::Values(StoreParam{"memory", make_memory_fixture}),
                          store_param_name);
+
+INSTANTIATE_TEST_SUITE_P(Memory, RandomOperations,
+                         testing::Values(RandomOperationsParam{.name = "memory",
+                                                               .make = make_memory_fixture}),
+                         random_operations_param_name);
 
 } // namespace
 } // namespace deadman::contract
