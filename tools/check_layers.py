@@ -25,7 +25,7 @@ ALLOWED = {
     "coordination_redis": {"coordination", "domain", "base", "telemetry"},
     "scheduler": {"store", "dispatch", "coordination", "domain", "base", "telemetry"},
     "worker": {"store", "dispatch", "coordination", "domain", "base", "platform", "telemetry"},
-    "worker_handlers": {"worker", "store", "domain", "base", "platform", "telemetry"},
+    "worker_handlers": {"worker", "store", "domain", "base", "config", "platform", "telemetry"},
     "http": {"scheduler", "store", "domain", "base", "telemetry", "config"},
     "embedded": {"scheduler", "worker", "worker_handlers", "store", "store_memory", "store_sqlite", "store_postgres",
                  "domain", "base", "platform", "telemetry", "config"},
