@@ -1,6 +1,30 @@
-#include <cstdio>
+#include "apps/deadman/command_line.h"
+#include "apps/deadman/verb.h"
 
-int main() {
-    std::puts("deadman " DEADMAN_VERSION);
-    return 0;
+namespace {
+
+constexpr deadman::AddVerb verbs[] = {
+    deadman::add_job_verb,     deadman::add_queue_verb,   deadman::add_worker_verb,
+    deadman::add_migrate_verb, deadman::add_doctor_verb,  deadman::add_config_verb,
+    deadman::add_bench_verb,   deadman::add_chaos_verb,   deadman::add_chaos_worker_verb,
+    deadman::add_demo_verb,    deadman::add_version_verb,
+};
+
+} // namespace
+
+int main(int argc, char** argv) {
+    CLI::App app(
+        "A distributed job scheduler: kill a worker mid-job, and its effect still lands once.",
+        "deadman");
+    app.set_version_flag("--version", "deadman " DEADMAN_VERSION);
+    app.require_subcommand(1);
+    int exit_code = deadman::exit_ok;
+    for (const deadman::AddVerb add : verbs)
+        add(app, exit_code);
+    try {
+        app.parse(argc, argv);
+    } catch (const CLI::ParseError& error) {
+        return deadman::cli::explain(app, error);
+    }
+    return exit_code;
 }

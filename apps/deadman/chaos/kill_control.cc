@@ -1,0 +1,43 @@
+#include "apps/deadman/chaos/kill_control.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace deadman::chaos {
+namespace {
+
+// So many runs have to have ended before a share means anything.
+constexpr double fewest_runs = 20;
+
+double taken_by_a_kill(const RunCounts& counts) {
+    const double held = static_cast<double>(counts.at_risk) / std::max(counts.alive, 1);
+    return std::max(held, 1.0);
+}
+
+double expected_lapses(const RunCounts& counts) {
+    return static_cast<double>(counts.lapsed + counts.doomed);
+}
+
+double other_ends(const RunCounts& counts) {
+    return static_cast<double>(counts.ended - counts.lapsed);
+}
+
+} // namespace
+
+int kills_wanted(double share, std::int64_t jobs, const RunCounts& counts) {
+    if (share <= 0 || share >= 1 || counts.succeeded >= jobs || counts.at_risk == 0)
+        return 0;
+    const double wanted = other_ends(counts) * share / (1 - share);
+    const double kills = (wanted - expected_lapses(counts)) / taken_by_a_kill(counts);
+    return static_cast<int>(std::floor(std::clamp(kills + 0.5, 0.0, 1.0 * counts.alive)));
+}
+
+bool fates_armed(double share, const RunCounts& counts) {
+    if (share <= 0)
+        return false;
+    // A little above the share is let pass: otherwise each death would wait for the parent's look.
+    const double all = other_ends(counts) + expected_lapses(counts);
+    return all < fewest_runs || expected_lapses(counts) / all < share + 0.01;
+}
+
+} // namespace deadman::chaos

@@ -1,0 +1,29 @@
+#pragma once
+// Mortal: carries out a run's fate when the run gets there.
+//
+// Thread-safety: the handler's thread.
+
+#include <string>
+
+#include "apps/deadman/chaos/fate.h"
+#include "apps/deadman/chaos/journal.h"
+#include "deadman/store/job_types.h"
+
+namespace deadman::chaos {
+
+class Mortal {
+  public:
+    /// While a file of that name exists, deaths are spared.
+    Mortal(Fate fate, store::RunKey run, const Journal& journal, const std::string& spare_path);
+
+    /// May not return (death), or return much later (pause).
+    void reach(Stage stage) const;
+
+  private:
+    Fate fate_;
+    store::RunKey run_;
+    const Journal& journal_;
+    const std::string& spare_path_;
+};
+
+} // namespace deadman::chaos
