@@ -18,7 +18,7 @@ ALLOWED = {
     "store": {"domain", "base"},
     "store_memory": {"store", "domain", "base", "telemetry"},
     "store_sqlite": {"store", "domain", "base", "platform", "telemetry"},
-    "store_postgres": {"store", "domain", "base", "telemetry"},
+    "store_postgres": {"store", "domain", "base", "platform", "telemetry"},
     "dispatch": {"domain", "base", "telemetry"},
     "dispatch_kafka": {"dispatch", "domain", "base", "telemetry"},
     "coordination": {"domain", "base", "telemetry"},

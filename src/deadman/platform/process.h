@@ -102,4 +102,7 @@ base::Result<std::string> executable_path();
 int current_pid();
 std::string host_name();
 
+/// May it do anything to the machine? Some servers refuse to run as such a user.
+bool is_superuser();
+
 } // namespace deadman::platform

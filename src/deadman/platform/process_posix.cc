@@ -259,6 +259,10 @@ int current_pid() {
     return ::getpid();
 }
 
+bool is_superuser() {
+    return ::geteuid() == 0;
+}
+
 std::string host_name() {
     char name[256] = {};
     return ::gethostname(name, sizeof name - 1) == 0 ? name : "unknown";
