@@ -62,6 +62,7 @@ class Store final : public JobStore {
 
     Result<MigrationReport> migrate() override;
     Result<std::vector<Finding>> examine() override;
+    Result<std::vector<Finding>> readiness() override;
     Result<std::vector<Enqueued>> enqueue(std::span<const domain::JobSpec> specs) override;
     Result<Session> register_session(const SessionSpec& spec) override;
     Result<Renewal> renew(const SessionKey& session, const RenewRequest& request) override;
@@ -153,6 +154,12 @@ Result<std::vector<Finding>> Store::examine() {
     } catch (const sqlite::SqliteFailure& failure) {
         return sqlite::translate_sqlite(failure, sqlite::Moment::statement);
     }
+}
+
+Result<std::vector<Finding>> Store::readiness() {
+    using Findings = std::vector<Finding>;
+    return readers_.read<Findings>(
+        [](Connection& db) -> Result<Findings> { return sqlite::check_readiness(db); });
 }
 
 Result<std::vector<Enqueued>> Store::enqueue(std::span<const domain::JobSpec> specs) {

@@ -117,4 +117,8 @@ std::vector<Finding> examine(Connection& connection, const std::string& path,
     return findings;
 }
 
+std::vector<Finding> check_readiness(Connection& connection) {
+    return {schema(connection)};
+}
+
 } // namespace deadman::store::sqlite
