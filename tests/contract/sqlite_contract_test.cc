@@ -8,6 +8,7 @@
 
 #include "deadman/store/sqlite/sqlite_job_store.h"
 #include "tests/contract/job_store_contract.h"
+#include "tests/contract/random_operations.h"
 
 namespace deadman::contract {
 namespace {
@@ -129,10 +130,18 @@ class SqliteFixture final : public StoreFixture {
     std::unique_ptr<store::JobStore> second_;
 };
 
+std::unique_ptr<StoreFixture> make_sqlite_fixture() {
+    return std::make_unique<SqliteFixture>();
+}
+
 INSTANTIATE_TEST_SUITE_P(Sqlite, JobStoreContract,
-                         testing::Values(StoreParam{
-                             "sqlite", [] { return std::make_unique<SqliteFixture>(); }}),
+                         testing::Values(StoreParam{"sqlite", make_sqlite_fixture}),
                          store_param_name);
+
+INSTANTIATE_TEST_SUITE_P(Sqlite, RandomOperations,
+                         testing::Values(RandomOperationsParam{.name = "sqlite",
+                                                               .make = make_sqlite_fixture}),
+                         random_operations_param_name);
 
 } // namespace
 } // namespace deadman::contract
