@@ -18,7 +18,7 @@ using namespace deadman;
 
 config::Sources empty_sources() {
     config::Sources sources;
-    sources.environment["HOME"] = "/home/ada";
+    sources.environment["HOME"] = "/users/ada";
     return sources;
 }
 

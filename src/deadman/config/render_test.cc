@@ -27,7 +27,7 @@ std::string read(const std::string& path) {
 
 Sources sources_with(std::string file_text) {
     Sources sources;
-    sources.environment["HOME"] = "/home/ada";
+    sources.environment["HOME"] = "/users/ada";
     sources.file = FileText{.path = "deadman.toml", .text = std::move(file_text)};
     return sources;
 }

@@ -26,7 +26,7 @@ using testing::HasSubstr;
 
 Sources sources_with(std::string file_text) {
     Sources sources;
-    sources.environment["HOME"] = "/home/ada";
+    sources.environment["HOME"] = "/users/ada";
     sources.cores = 4;
     sources.file = FileText{.path = "deadman.toml", .text = std::move(file_text)};
     return sources;
@@ -49,8 +49,8 @@ std::string refusal(const Sources& sources) {
 
 TEST(Config, DefaultsAreThoseOfTheDesign) {
     const Config config = resolved(sources_with(""));
-    EXPECT_EQ(config.data_dir, "/home/ada/.local/share/deadman");
-    EXPECT_EQ(config.store, "sqlite:/home/ada/.local/share/deadman/deadman.db");
+    EXPECT_EQ(config.data_dir, "/users/ada/.local/share/deadman");
+    EXPECT_EQ(config.store, "sqlite:/users/ada/.local/share/deadman/deadman.db");
     EXPECT_EQ(config.listen, "127.0.0.1:7350");
     EXPECT_EQ(config.token_file, "");
     EXPECT_EQ(config.log_level, "info");
@@ -112,7 +112,7 @@ TEST(Config, DataFolderFollowsItsRule) {
     sources.environment["XDG_DATA_HOME"] = "/data";
     EXPECT_EQ(resolved(sources).data_dir, "/data/deadman");
     sources.environment["XDG_DATA_HOME"] = "relative";
-    EXPECT_EQ(resolved(sources).data_dir, "/home/ada/.local/share/deadman");
+    EXPECT_EQ(resolved(sources).data_dir, "/users/ada/.local/share/deadman");
     sources.environment["STATE_DIRECTORY"] = "/var/lib/deadman:/var/lib/other";
     EXPECT_EQ(resolved(sources).data_dir, "/var/lib/deadman");
     sources.flags["data-dir"] = "/tmp/x";
