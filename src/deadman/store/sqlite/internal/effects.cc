@@ -36,8 +36,11 @@ class BoundedTransaction final : public EffectTransaction {
     void end_if_overdue() {
         const std::unique_lock lock(mutex_, std::try_to_lock);
         // A statement under way is interrupted by its own thread.
-        if (lock.owns_lock() && is_begun_ && is_overdue())
-            connection_.roll_back();
+        if (!lock.owns_lock() || !is_begun_ || !is_overdue())
+            return;
+        connection_.restrict_statements(false);
+        connection_.set_interrupt({});
+        connection_.roll_back();
     }
 
   private:
