@@ -27,8 +27,9 @@ ALLOWED = {
     "worker": {"store", "dispatch", "coordination", "domain", "base", "platform", "telemetry"},
     "worker_handlers": {"worker", "store", "domain", "base", "config", "platform", "telemetry"},
     "http": {"scheduler", "store", "domain", "base", "telemetry", "config"},
-    "embedded": {"scheduler", "worker", "worker_handlers", "store", "store_memory", "store_sqlite", "store_postgres",
-                 "domain", "base", "platform", "telemetry", "config"},
+    "wiring": {"store", "store_memory", "store_sqlite", "store_postgres", "domain", "base"},
+    "embedded": {"wiring", "scheduler", "worker", "worker_handlers", "store", "domain", "base", "platform",
+                 "telemetry"},
     "client": {"domain", "base", "telemetry"},
 }
 
