@@ -65,9 +65,13 @@ bool Model::observe_tick(const UpkeepRequest& request, base::TimePoint now,
     tick.steady = steady;
     if (outage && options_.detect_outages) {
         base::Duration lease = request.terms.lease;
-        for (const auto& [id, session] : tables_.sessions)
-            if (!session.ended_at)
-                lease = std::max(lease, session.spec.terms.lease);
+        for (auto& [id, session] : tables_.sessions) {
+            if (session.ended_at)
+                continue;
+            lease = std::max(lease, session.spec.terms.lease);
+            // A clock that was set back must not keep the dead alive for as long as it was set back.
+            session.renewed_at = std::min(session.renewed_at, now - base::Duration(1));
+        }
         tick.grace_from = now;
         tick.grace_until = now + lease;
     }
