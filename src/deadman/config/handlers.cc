@@ -25,13 +25,10 @@ struct Table {
 /// The values of a table, by key; those not given have their default, or are missing.
 class Values {
   public:
-    template <typename T> T get(std::string_view key, T otherwise) const {
-        const auto found = values_.find(key);
-        return found == values_.end() ? otherwise : std::get<T>(found->second);
-    }
-
+    /// Empty where the key was not given and has no default.
     template <typename T> T get(std::string_view key) const {
-        return get(key, T{});
+        const auto found = values_.find(key);
+        return found == values_.end() ? T{} : std::get<T>(found->second);
     }
 
     bool has(std::string_view key) const {
