@@ -1,0 +1,36 @@
+#pragma once
+// Interruption: Ctrl-C and SIGTERM as a flag, and waits that they cut short.
+//
+// Thread-safety: safe for concurrent use.
+// Ownership:     one at a time, made before other threads are.
+
+#include <condition_variable>
+#include <memory>
+#include <mutex>
+
+#include "deadman/base/clock.h"
+#include "deadman/base/result.h"
+#include "deadman/platform/signals.h"
+
+namespace deadman::cli {
+
+class Interruption {
+  public:
+    static base::Result<std::unique_ptr<Interruption>> watch(base::Clock& clock);
+
+    bool happened() const;
+
+    /// False when it was cut short.
+    bool pause(base::Duration duration);
+
+  private:
+    explicit Interruption(base::Clock& clock) : clock_(clock) {}
+
+    base::Clock& clock_;
+    mutable std::mutex mutex_;
+    std::condition_variable changed_;
+    bool happened_ = false; // guarded by mutex_
+    std::unique_ptr<platform::SignalWatch> watch_;
+};
+
+} // namespace deadman::cli
