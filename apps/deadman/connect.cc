@@ -1,0 +1,47 @@
+#include "apps/deadman/connect.h"
+
+#include "apps/deadman/http_backend.h"
+#include "apps/deadman/store_backend.h"
+#include "apps/deadman/store_url.h"
+
+namespace deadman::cli {
+
+void add_output(CLI::App& verb, OutputFormat& output) {
+    verb.add_option_function<std::string>(
+            "-o,--output",
+            [&output](const std::string& name) {
+                const auto format = parse_output_format(name);
+                if (!format)
+                    throw CLI::ValidationError("-o", "table, json or jsonl, not '" + name + "'");
+                output = *format;
+            },
+            "table, json (as the API has it) or jsonl (an object a line)")
+        ->type_name("FORMAT")
+        ->default_str("table");
+}
+
+void add_surface(CLI::App& verb, Surface& surface) {
+    CLI::Option* store = verb.add_option("--store", surface.store,
+                                         "Talk to this store: sqlite:PATH or postgresql://...")
+                             ->type_name("URL");
+    verb.add_option("--url", surface.url, "Talk to the server there")
+        ->type_name("URL")
+        ->envname("DEADMAN_URL")
+        ->default_str(default_url);
+    verb.add_option("--token-file", surface.token_file, "File with the server's bearer token")
+        ->type_name("FILE")
+        ->envname("DEADMAN_TOKEN_FILE");
+    store->type_name("URL");
+    add_output(verb, surface.output);
+}
+
+base::Result<std::unique_ptr<JobBackend>> connect(const Surface& surface, base::Clock& clock) {
+    if (surface.store.empty())
+        return make_http_backend(surface.url.empty() ? default_url : surface.url,
+                                 surface.token_file);
+    DEADMAN_TRY(auto store, open_existing_store(surface.store, clock));
+    DEADMAN_TRY(const StoreUrl url, parse_store_url(surface.store));
+    return make_store_backend(std::move(store), url.redacted());
+}
+
+} // namespace deadman::cli
