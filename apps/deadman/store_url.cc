@@ -1,5 +1,7 @@
 #include "apps/deadman/store_url.h"
 
+#include <algorithm>
+#include <optional>
 #include <utility>
 
 #include "deadman/store/memory/memory_job_store.h"
@@ -95,7 +97,7 @@ base::Result<std::unique_ptr<store::JobStore>> open_store(const StoreUrl& url, b
 #ifdef DEADMAN_WITH_POSTGRES
     store::PostgresOptions options;
     options.url = url.target;
-    return store::PostgresJobStore::open(options, clock);
+    return store::PostgresJobStore::open(clock, options);
 #else
     return not_a_url("this build has no Postgres store");
 #endif
@@ -103,7 +105,8 @@ base::Result<std::unique_ptr<store::JobStore>> open_store(const StoreUrl& url, b
 
 #ifdef DEADMAN_WITH_POSTGRES
 struct ThrowawayStore::Server {
-    store::PrivateServer server;
+    base::SystemClock clock;
+    std::optional<store::PrivateServer> process;
 };
 #else
 struct ThrowawayStore::Server {};
@@ -127,9 +130,9 @@ base::Result<ThrowawayStore> ThrowawayStore::resolve(const StoreUrl& url) {
         return made;
     }
 #ifdef DEADMAN_WITH_POSTGRES
-    DEADMAN_TRY(auto server, store::PrivateServer::start({}));
-    made.url_.target = server.url();
-    made.server_ = std::make_unique<Server>(Server{std::move(server)});
+    made.server_ = std::make_unique<Server>();
+    DEADMAN_TRY(made.server_->process, store::PrivateServer::start(made.server_->clock));
+    made.url_.target = made.server_->process->url();
     return made;
 #else
     return not_a_url("this build has no Postgres store");

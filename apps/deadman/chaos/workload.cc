@@ -103,6 +103,12 @@ domain::Answer hand_back(const base::Error& error) {
             .delay = {}};
 }
 
+domain::Answer give_up(const base::Error& error) {
+    domain::Answer answer = hand_back(error);
+    answer.kind = domain::AnswerKind::failed;
+    return answer;
+}
+
 class WorkloadHandler {
   public:
     WorkloadHandler(const WorkerBrief& brief, store::JobStore& store, const Journal& journal,
@@ -122,7 +128,7 @@ class WorkloadHandler {
 
         const auto effect = effect_of(run, payload);
         if (!effect)
-            return hand_back(effect.error());
+            return give_up(effect.error());
         wait(context.stop_token());
         mortal.reach(Stage::before_effect);
         const base::Status done = marked_ ? write_marked(run, *effect, mortal)

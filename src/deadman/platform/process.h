@@ -65,6 +65,9 @@ class ChildProcess {
     int stderr_descriptor() const;
     void close_stdin();
 
+    /// All of the child's output, to its end. REQUIRES: stdout_to = pipe.
+    base::Result<std::string> read_stdout();
+
     void signal_process(int signal_number);
     void signal_group(int signal_number);
 

@@ -187,6 +187,20 @@ void ChildProcess::close_stdin() {
     state_->streams[0].reset();
 }
 
+base::Result<std::string> ChildProcess::read_stdout() {
+    std::string text;
+    char block[64 * 1024];
+    for (;;) {
+        const ssize_t count = ::read(stdout_descriptor(), block, sizeof block);
+        if (count == 0)
+            return text;
+        if (count > 0)
+            text.append(block, static_cast<std::size_t>(count));
+        else if (errno != EINTR)
+            return system_error("cannot read from a child process", errno);
+    }
+}
+
 void ChildProcess::signal_process(int signal_number) {
     ::kill(state_->pid, signal_number);
 }
