@@ -69,7 +69,8 @@ bool Model::observe_tick(const UpkeepRequest& request, base::TimePoint now,
             if (session.ended_at)
                 continue;
             lease = std::max(lease, session.spec.terms.lease);
-            // A clock that was set back must not keep the dead alive for as long as it was set back.
+            // A clock that was set back must not keep the dead alive for as long as it was set
+            // back.
             session.renewed_at = std::min(session.renewed_at, now - base::Duration(1));
         }
         tick.grace_from = now;
