@@ -40,9 +40,11 @@ class RunContext {
     /// The run is timed out at this time; SteadyTime::max() where there is no timeout.
     virtual base::SteadyTime deadline() const = 0;
 
-    /// Commits what `body` writes together with the end of this run: both or neither. Once it returned
-    /// success the handler's answer is ignored. Call at most once. See store::JobStore::transact.
-    virtual base::Status transaction(const store::EffectBody& body, std::string_view result_json) = 0;
+    /// Commits what `body` writes together with the end of this run: both or neither. Once it
+    /// returned success the handler's answer is ignored. Call at most once. See
+    /// store::JobStore::transact.
+    virtual base::Status transaction(const store::EffectBody& body,
+                                     std::string_view result_json) = 0;
 
     base::Status transaction(const store::EffectBody& body) {
         return transaction(body, {});

@@ -155,7 +155,7 @@ class WorkerCore {
     // Runs (worker_core_runs.cc).
     void claim_closed(base::SteadyTime now, internal::ClaimAnswer answer);
     void claim_found_nothing(base::SteadyTime now, bool suspect);
-    void go_idle(base::SteadyTime now);
+    void go_idle(base::SteadyTime now, base::Duration at_most);
     void take(std::vector<store::Claimed> runs, bool suspect, bool orphans);
     void take_one(store::Claimed claimed, bool must_be_alone);
     void end_run(const store::RunKey& run, domain::Answer answer,

@@ -55,24 +55,26 @@ void WorkerCore::claim_found_nothing(base::SteadyTime now, bool suspect) {
     if (suspect) {
         suspects_.missed(now, random_);
         if (nothing_claimable_)
-            go_idle(now);
+            go_idle(now, options_.max_idle_patience);
         return;
     }
     nothing_claimable_ = true;
     ++empty_claims_;
-    if (held_.empty() && active_.empty() && suspects_.idle_due(now))
+    const bool may_ask = held_.empty() && active_.empty();
+    if (may_ask && suspects_.idle_due(now))
         ask_suspect_next_ = true;
     else
-        go_idle(now);
+        go_idle(now, may_ask ? suspects_.idle_from() - now : options_.max_idle_patience);
 }
 
-void WorkerCore::go_idle(base::SteadyTime now) {
+void WorkerCore::go_idle(base::SteadyTime now, base::Duration at_most) {
     nothing_claimable_ = false;
     if (drain_since_ || phase_ != Phase::live)
         return;
     idle_rounds_until_ = std::max(idle_rounds_until_, now) + idle_round_pause;
     const base::Duration patience =
-        std::min(options_.idle_patience * (1 + empty_claims_ / 8), options_.max_idle_patience);
+        std::min({options_.idle_patience * (1 + empty_claims_ / 8), options_.max_idle_patience,
+                  std::max(at_most, idle_round_pause)});
     const double share = 0.75 + random_.unit() / 4;
     desk_.wait_for_work();
     actions_.push_back(Idle{options_.queues, base::Duration{static_cast<base::Duration::rep>(

@@ -20,7 +20,7 @@ class SuspectTurns {
         : every_(options.suspect_every), at_most_every_(options.suspect_at_most_every),
           first_patience_(options.suspect_drain_patience), interval_(every_),
           patience_(first_patience_),
-          idle_pause_(options.idle_patience, options.max_idle_patience) {}
+          idle_pause_(options.idle_patience / 4, options.idle_patience) {}
 
     void begin(base::SteadyTime now, base::Random& random) {
         schedule(now, random);
@@ -41,6 +41,10 @@ class SuspectTurns {
             schedule(now, random);
         }
         return turn_until_.has_value();
+    }
+
+    base::SteadyTime idle_from() const {
+        return idle_from_;
     }
 
     /// When draining() may answer differently.
