@@ -224,6 +224,7 @@ void SimWorld::step_clock(base::Duration by) {
     trace("the clock steps by " + std::to_string(by.count() / 1'000'000) + " s");
     clock_.step_wall(by);
     clock_off_ += by;
+    clock_most_off_ = std::max(clock_most_off_, clock_off_);
 }
 
 void SimWorld::fault_on_a_node() {
@@ -268,8 +269,9 @@ void SimWorld::become_calm() {
     trace("--- the faults stop ---");
     calm_ = true;
     queue_.after(5s, [this] {
-        if (clock_off_ < base::Duration::zero())
-            step_clock(-clock_off_); // or whatever was put off would take an hour
+        // What was put off while the clock was ahead is due by the clock, so it has to catch up.
+        if (clock_off_ < clock_most_off_)
+            step_clock(clock_most_off_ - clock_off_);
     });
     outage_until_ = {};
     for (Contender& contender : contenders_)

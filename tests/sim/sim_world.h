@@ -128,6 +128,7 @@ class SimWorld {
     std::vector<domain::JobId> jobs_;
     base::SteadyTime outage_until_{};
     base::Duration clock_off_{};
+    base::Duration clock_most_off_{};
     base::SteadyTime next_clock_step_{};
     double fault_rate_ = 0;
     bool calm_ = false;
