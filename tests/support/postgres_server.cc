@@ -18,7 +18,6 @@ void run(const std::string& url, const std::string& sql) {
     work.exec(sql);
 }
 
-
 /// Migrated once; copies are quicker than migrations.
 void make_template() {
     auto& server = postgres_server();
@@ -37,7 +36,7 @@ void make_template() {
 
 store::PrivateServer& postgres_server() {
     static std::optional<store::PrivateServer> server = [] {
-        auto started = store::PrivateServer::start(system_clock, {.durable = false, .settings = {}});
+        auto started = store::PrivateServer::start(system_clock);
         if (!started)
             throw std::runtime_error("private Postgres server: " + started.error().message);
         return std::optional(std::move(*started));
