@@ -18,6 +18,7 @@
 #include "deadman/scheduler/upkeep.h"
 #include "deadman/store/memory/memory_job_store.h"
 #include "deadman/worker/worker.h"
+#include "tests/integration/worker_store_tap.h"
 
 namespace deadman::worker::testing {
 
@@ -169,6 +170,21 @@ class RunningWorker {
     std::jthread thread_;
 };
 
+/// Looks every two milliseconds, for half a minute of real time at most.
+inline bool look_again_until(const std::function<bool()>& predicate) {
+    const base::SystemClock real;
+    const base::SteadyTime deadline = real.steady_now() + 30s;
+    std::mutex mutex;
+    std::condition_variable never;
+    std::unique_lock lock(mutex);
+    while (!predicate()) {
+        if (real.steady_now() > deadline)
+            return false;
+        never.wait_for(lock, 2ms);
+    }
+    return true;
+}
+
 class WorkerFixture : public ::testing::Test {
   protected:
     static WorkerOptions options(int slots = 2, int prefetch = 4) {
@@ -176,7 +192,7 @@ class WorkerFixture : public ::testing::Test {
         options.name = "w";
         options.slots = slots;
         options.prefetch = prefetch;
-        options.terms = domain::LeaseTerms::scaled_to(2s);
+        options.terms.heartbeat = 100ms; // the lease is long: a busy machine must not end it
         options.seed = 7;
         return options;
     }
@@ -208,6 +224,7 @@ class WorkerFixture : public ::testing::Test {
     void start_upkeep() {
         store::UpkeepRequest request;
         request.terms = options().terms;
+        request.terms.sweep = 50ms;
         upkeep_ = std::make_unique<scheduler::Upkeep>(
             request, scheduler::UpkeepSurroundings{.store = store, .clock = clock});
         upkeep_thread_ = std::jthread([this] { upkeep_->run(); });
@@ -218,17 +235,9 @@ class WorkerFixture : public ::testing::Test {
             upkeep_->stop();
     }
 
-    /// For what no signal tells: looks again every two milliseconds, for half a minute at most.
+    /// For what no signal tells.
     bool eventually(const std::function<bool()>& predicate) {
-        std::mutex mutex;
-        std::condition_variable never;
-        std::unique_lock lock(mutex);
-        return clock.wait_until(lock, never, clock.steady_now() + 30s, [&] {
-            if (predicate())
-                return true;
-            never.wait_for(lock, 2ms);
-            return false;
-        });
+        return look_again_until(predicate);
     }
 
     bool all_finished() {
@@ -238,6 +247,7 @@ class WorkerFixture : public ::testing::Test {
 
     base::SystemClock clock;
     store::MemoryJobStore store{clock};
+    StoreTap tap{store};
 
   private:
     std::unique_ptr<scheduler::Upkeep> upkeep_;
