@@ -10,7 +10,7 @@
 // Ownership:     the clock must outlive the store. A session lives as long as the store object that
 //                registered it: its lock file is the proof of life.
 // Errors:        opening a file on a network file system: invalid_argument. Disk full: exhausted.
-// Source:        docs/ARCHITECTURE.md; DECISIONS 031 to 033.
+// Source:        docs/ARCHITECTURE.md; DECISIONS 019, 026.
 
 #include <memory>
 #include <string>
