@@ -10,10 +10,10 @@
 
 #include "deadman/base/check.h"
 #include "deadman/base/duration_text.h"
+#include "deadman/base/json_slices.h"
 #include "deadman/base/utf8.h"
 #include "deadman/domain/time_words.h"
 #include "deadman/http/internal/digest.h"
-#include "deadman/http/internal/json_slices.h"
 
 namespace deadman::http {
 namespace {
@@ -167,7 +167,8 @@ void read_payload(ReadJob& job, std::string_view json, const domain::PayloadLimi
     job.spec.payload = std::string(json);
 }
 
-void read_member(ReadJob& job, const JsonMember& member, const domain::PayloadLimits& limits) {
+void read_member(ReadJob& job, const base::JsonMember& member,
+                 const domain::PayloadLimits& limits) {
     if (member.key == "payload")
         return read_payload(job, member.value, limits);
     const std::string name = domain::clean_text(member.key, 80);
@@ -184,9 +185,9 @@ void read_member(ReadJob& job, const JsonMember& member, const domain::PayloadLi
         job.errors.push_back(std::move(*error));
 }
 
-void refuse_repeated(ReadJob& job, const std::vector<JsonMember>& members) {
+void refuse_repeated(ReadJob& job, const std::vector<base::JsonMember>& members) {
     std::vector<std::string_view> names;
-    for (const JsonMember& member : members)
+    for (const base::JsonMember& member : members)
         names.push_back(member.key);
     std::sort(names.begin(), names.end());
     if (const auto twin = std::adjacent_find(names.begin(), names.end()); twin != names.end())
@@ -194,14 +195,15 @@ void refuse_repeated(ReadJob& job, const std::vector<JsonMember>& members) {
             wrong(domain::clean_text(*twin, 80), "duplicate", "stands twice in the object"));
 }
 
-ReadJob read_members(const std::vector<JsonMember>& members, const domain::PayloadLimits& limits) {
+ReadJob read_members(const std::vector<base::JsonMember>& members,
+                     const domain::PayloadLimits& limits) {
     ReadJob job;
     refuse_repeated(job, members);
-    for (const JsonMember& member : members)
+    for (const base::JsonMember& member : members)
         read_member(job, member, limits);
-    const bool has_kind = std::any_of(members.begin(), members.end(), [](const JsonMember& member) {
-        return member.key == "kind";
-    });
+    const bool has_kind =
+        std::any_of(members.begin(), members.end(),
+                    [](const base::JsonMember& member) { return member.key == "kind"; });
     if (!has_kind)
         job.errors.push_back(wrong("kind", "required", "must be given"));
     if (job.errors.empty()) {
@@ -224,10 +226,10 @@ Problem refused(std::vector<FieldError> errors, bool too_large) {
 
 /// The array in {"jobs":[...]}.
 Checked<std::vector<std::string_view>> batch_items(std::string_view body) {
-    const auto members = slice_object(body);
+    const auto members = base::slice_object(body);
     if (!members)
         return malformed(body);
-    for (const JsonMember& member : *members) {
+    for (const base::JsonMember& member : *members) {
         if (member.key != "jobs")
             return invalid_field("/" + domain::clean_text(member.key, 80), "unknown_member",
                                  "is not a member of a batch");
@@ -235,7 +237,7 @@ Checked<std::vector<std::string_view>> batch_items(std::string_view body) {
     if (members->size() != 1)
         return invalid_field("/jobs", members->empty() ? "required" : "duplicate",
                              "must stand there once");
-    auto items = slice_array(members->front().value);
+    auto items = base::slice_array(members->front().value);
     if (!items)
         return invalid_field("/jobs", "type", "must be an array of jobs");
     if (items->empty() || items->size() > max_batch_jobs)
@@ -246,7 +248,7 @@ Checked<std::vector<std::string_view>> batch_items(std::string_view body) {
 } // namespace
 
 Checked<JobSpec> read_job(std::string_view body, const domain::PayloadLimits& limits) {
-    const auto members = slice_object(body);
+    const auto members = base::slice_object(body);
     if (!members)
         return malformed(body);
     ReadJob job = read_members(*members, limits);
@@ -265,7 +267,7 @@ Checked<std::vector<JobSpec>> read_batch(std::string_view body,
     bool too_large = false;
     for (std::size_t i = 0; i < items->size() && errors.size() < most_errors; ++i) {
         const std::string place = "/jobs/" + std::to_string(i);
-        const auto members = slice_object((*items)[i]);
+        const auto members = base::slice_object((*items)[i]);
         if (!members) {
             errors.push_back({place, {}, "type", "must be an object"});
             continue;

@@ -1,6 +1,6 @@
-#include "deadman/http/internal/json_slices.h"
+#include "deadman/base/json_slices.h"
 
-namespace deadman::http {
+namespace deadman::base {
 namespace {
 
 class Slicer {
@@ -124,4 +124,4 @@ std::optional<std::vector<std::string_view>> slice_array(std::string_view text) 
     return values;
 }
 
-} // namespace deadman::http
+} // namespace deadman::base

@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-namespace deadman::http {
+namespace deadman::base {
 
 struct JsonMember {
     std::string_view key; // between its quotes, escapes as they stand
@@ -21,4 +21,4 @@ struct JsonMember {
 std::optional<std::vector<JsonMember>> slice_object(std::string_view text);
 std::optional<std::vector<std::string_view>> slice_array(std::string_view text);
 
-} // namespace deadman::http
+} // namespace deadman::base
