@@ -4,6 +4,9 @@
 namespace {
 
 constexpr deadman::AddVerb verbs[] = {
+#ifdef DEADMAN_WITH_HTTP
+    deadman::add_serve_verb,
+#endif
     deadman::add_job_verb,     deadman::add_queue_verb,   deadman::add_worker_verb,
     deadman::add_migrate_verb, deadman::add_doctor_verb,  deadman::add_config_verb,
     deadman::add_bench_verb,   deadman::add_chaos_verb,   deadman::add_chaos_worker_verb,

@@ -21,6 +21,7 @@ void add_doctor_verb(CLI::App& app, int& exit_code);
 void add_job_verb(CLI::App& app, int& exit_code);
 void add_migrate_verb(CLI::App& app, int& exit_code);
 void add_queue_verb(CLI::App& app, int& exit_code);
+void add_serve_verb(CLI::App& app, int& exit_code); // where HTTP is built in
 void add_version_verb(CLI::App& app, int& exit_code);
 void add_worker_verb(CLI::App& app, int& exit_code);
 

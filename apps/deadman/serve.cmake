@@ -1,0 +1,21 @@
+# The verb `serve`: the whole system in one process.
+deadman_module(serve
+    INCLUDE_ROOT "${PROJECT_SOURCE_DIR}"
+    ENABLED DEADMAN_HTTP
+    SOURCES
+        serve_process.cc
+        verb_serve.cc
+    HEADERS
+        serve_process.h
+    DEPS
+        cli
+        http
+        platform
+        scheduler
+        telemetry
+        worker
+        worker_handlers
+)
+if(DEADMAN_HTTP)
+    target_compile_definitions(deadman_serve PRIVATE DEADMAN_VERSION="${PROJECT_VERSION}")
+endif()
