@@ -1,8 +1,5 @@
 #pragma once
-// StoreUrl: which store, as users write it: sqlite:PATH, postgresql://..., memory:. And opening
-// one.
-//
-// Errors:        invalid_argument: not a store URL, or one that this build does not have.
+// ThrowawayStore: the store behind sqlite:auto and postgres:auto, for bench and chaos.
 
 #include <memory>
 #include <string>
@@ -11,28 +8,13 @@
 #include "deadman/base/clock.h"
 #include "deadman/base/result.h"
 #include "deadman/platform/paths.h"
-#include "deadman/store/job_store.h"
+#include "deadman/wiring/store_url.h"
 
 namespace deadman {
 
-struct StoreUrl {
-    enum class Kind { memory, sqlite, postgres };
-
-    Kind kind = Kind::memory;
-    std::string target;     // sqlite: the file; postgres: the whole URL
-    bool automatic = false; // sqlite:auto, postgres:auto: a throwaway store, see ThrowawayStore
-
-    /// As the user wrote it, for reading back by parse_store_url. May hold a password.
-    std::string text() const;
-
-    /// For logs and reports: without the password.
-    std::string redacted() const;
-};
-
-base::Result<StoreUrl> parse_store_url(std::string_view text);
-
-/// Opens the store; its schema is not touched. REQUIRES: not automatic.
-base::Result<std::unique_ptr<store::JobStore>> open_store(const StoreUrl& url, base::Clock& clock);
+using wiring::open_store;
+using wiring::parse_store_url;
+using wiring::StoreUrl;
 
 /// Where a URL is automatic, makes the store it stands for, and removes it in the end.
 class ThrowawayStore {

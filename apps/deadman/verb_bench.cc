@@ -21,11 +21,7 @@ struct BenchArguments {
 };
 
 std::vector<std::string> default_stores() {
-    std::vector<std::string> stores{"memory:", "sqlite:auto"};
-#ifdef DEADMAN_WITH_POSTGRES
-    stores.emplace_back("postgres:auto");
-#endif
-    return stores;
+    return {"memory:", "sqlite:auto", "postgres:auto"};
 }
 
 double per_second(int jobs, base::Duration duration) {

@@ -108,21 +108,16 @@ namespace internal {
 base::Result<std::unique_ptr<SqlSession>> open_session(const StoreUrl& url) {
     if (url.kind == StoreUrl::Kind::sqlite)
         return open_sqlite_session(url.target);
-#ifdef DEADMAN_WITH_POSTGRES
     if (url.kind == StoreUrl::Kind::postgres)
         return open_postgres_session(url.target);
-#endif
     return base::fail(base::ErrorCode::invalid_argument,
                       "chaos needs a store that several processes share: sqlite:... or "
                       "postgresql://...");
 }
 
 const ProbeSql& probe_sql(const StoreUrl& url) {
-#ifdef DEADMAN_WITH_POSTGRES
     if (url.kind == StoreUrl::Kind::postgres)
         return postgres_probe_sql();
-#endif
-    (void)url;
     return sqlite_probe_sql();
 }
 

@@ -7,9 +7,7 @@
 #include "deadman/store/memory/memory_job_store.h"
 #include "deadman/store/sqlite/sqlite_job_store.h"
 
-#ifdef DEADMAN_WITH_POSTGRES
 #include "deadman/store/postgres/postgres_job_store.h"
-#endif
 
 namespace deadman::wiring {
 namespace {
@@ -93,13 +91,9 @@ base::Result<std::unique_ptr<store::JobStore>> open_store(const StoreUrl& url, b
     case StoreUrl::Kind::postgres:
         break;
     }
-#ifdef DEADMAN_WITH_POSTGRES
     store::PostgresOptions options;
     options.url = url.target;
     return store::PostgresJobStore::open(clock, options);
-#else
-    return not_a_url("this build has no Postgres store");
-#endif
 }
 
 } // namespace deadman::wiring
