@@ -28,6 +28,7 @@ struct ChaosArguments {
     std::string report;
     std::string guard = "transaction";
     std::string max_crashes = "raised";
+    std::string keep;
     base::Duration lease = std::chrono::seconds(8);
     base::Duration work = std::chrono::milliseconds(10);
     base::Duration time_limit = std::chrono::minutes(10);
@@ -101,7 +102,7 @@ void print_ids(const char* what, const std::vector<std::int64_t>& ids) {
 }
 
 void print_report(const chaos::Report& report) {
-    const auto rescue = chaos::percentiles(report.timings.rescues);
+    const auto rescue = chaos::percentiles(report.timings.rescue_times());
     std::printf("%lld of %lld runs lapsed (%.1f %%), %lld released; %lld pauses, %lld refusals; "
                 "rescued in p50 %.0f ms, p99 %.0f ms, max %.0f ms\n",
                 static_cast<long long>(report.lapsed), static_cast<long long>(report.runs),
@@ -128,17 +129,21 @@ base::Result<chaos::Report> run(const ChaosArguments& arguments) {
     options.store = store.url();
     DEADMAN_TRY(auto folder, platform::TemporaryDirectory::create("deadman-chaos"));
     options.folder = folder.path();
+    if (!arguments.keep.empty()) {
+        DEADMAN_TRY_STATUS(platform::create_directories(arguments.keep));
+        options.folder = arguments.keep;
+    }
     announce(options);
     DEADMAN_TRY(auto report, run_with_progress(options));
     if (asked.automatic)
         report.store = asked.text();
-    if (!report.ok()) {
-        folder.keep();
-        store.keep();
+    if (!report.ok() && arguments.keep.empty()) {
         std::printf("journal and logs are kept in %s%s\n", folder.path().c_str(),
                     asked.kind == StoreUrl::Kind::sqlite
                         ? (", the store in " + options.store.target).c_str()
                         : "");
+        folder.keep();
+        store.keep();
     }
     if (!arguments.report.empty())
         DEADMAN_TRY_STATUS(platform::write_file_atomically(arguments.report, to_json(report)));

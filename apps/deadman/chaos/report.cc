@@ -1,5 +1,6 @@
 #include "apps/deadman/chaos/report.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstdlib>
 #include <memory>
@@ -10,6 +11,7 @@ namespace deadman::chaos {
 namespace {
 
 constexpr std::size_t most_named = 20;
+constexpr std::size_t most_slowest = 5;
 
 // A JSON object under construction.
 class Object {
@@ -51,6 +53,21 @@ class Object {
         yyjson_mut_val* list = yyjson_mut_obj_add_arr(document_, object_, name);
         for (std::size_t index = 0; index < ids.size() && index < most_named; ++index)
             yyjson_mut_arr_add_strcpy(document_, list, std::to_string(ids[index]).c_str());
+    }
+
+    /// The runs that waited longest, to look them up in the journal and the logs.
+    void add_slowest(const char* name, std::vector<Rescue> rescues) {
+        std::sort(rescues.begin(), rescues.end(),
+                  [](const Rescue& a, const Rescue& b) { return a.took > b.took; });
+        yyjson_mut_val* list = yyjson_mut_obj_add_arr(document_, object_, name);
+        for (std::size_t index = 0; index < rescues.size() && index < most_slowest; ++index) {
+            Object one(document_, yyjson_mut_arr_add_obj(document_, list));
+            one.add("job", std::to_string(rescues[index].job));
+            one.add("fence", std::to_string(rescues[index].fence));
+            one.add("pid", rescues[index].pid);
+            one.add("due_us", base::to_micros(rescues[index].due));
+            one.add_ms("ms", rescues[index].took);
+        }
     }
 
     Object child(const char* name) {
@@ -125,8 +142,9 @@ std::string to_json(const Report& report) {
     add_setting(object, report);
     add_counts(object, report);
     object.add_ms("blocked_ms", report.blocked);
-    object.add_percentiles("rescue_ms", report.timings.rescues);
+    object.add_percentiles("rescue_ms", report.timings.rescue_times());
     object.add_percentiles("restart_ms", report.timings.restarts);
+    object.add_slowest("slowest_rescues", report.timings.rescues);
     object.add_ms("elapsed_ms", report.elapsed);
     object.add_flag("timed_out", report.timed_out);
     object.add_ids("lost_jobs", report.verdict.lost);

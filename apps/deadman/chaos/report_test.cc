@@ -19,7 +19,8 @@ Report good_report() {
     report.runs = 10;
     report.lapsed = 4;
     report.kills = 2;
-    report.timings.rescues = {100ms, 300ms};
+    report.timings.rescues = {{.job = 1, .fence = 2, .pid = 3, .due = {}, .took = 100ms},
+                              {.job = 4, .fence = 5, .pid = 6, .due = {}, .took = 300ms}};
     return report;
 }
 

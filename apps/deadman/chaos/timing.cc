@@ -20,16 +20,16 @@ std::optional<base::TimePoint> death_of(const ProbedSession& session,
     return first;
 }
 
-// When the run could have been given up, or nothing where that is not known. A paused worker that
-// died later had lapsed before.
+// Whichever came first: a killed process leaves a lease that would have run on, a paused one may die
+// long after its lease. Nothing where neither is known to have come before the lapse.
 std::optional<base::TimePoint> lapse_due(const EndedRun& run, const ProbedSession& session,
                                          const std::vector<Death>& deaths) {
-    const auto death = death_of(session, deaths);
-    if (death && *death <= run.finished_at)
-        return *death;
-    if (session.lease_until <= run.finished_at)
-        return session.lease_until;
-    return std::nullopt;
+    base::TimePoint due = session.lease_until;
+    if (const auto death = death_of(session, deaths))
+        due = std::min(due, *death);
+    if (due > run.finished_at)
+        return std::nullopt;
+    return due;
 }
 
 } // namespace
@@ -48,12 +48,23 @@ Timings measure(const std::vector<EndedRun>& runs,
             continue;
         if (const auto session = sessions.find(run.session); session != sessions.end())
             if (const auto due = lapse_due(run, session->second, deaths))
-                timings.rescues.push_back(run.finished_at - *due);
+                timings.rescues.push_back({.job = run.job,
+                                           .fence = run.fence,
+                                           .pid = session->second.pid,
+                                           .due = *due,
+                                           .took = run.finished_at - *due});
         const std::set<base::TimePoint>& of_job = starts[run.job];
         if (const auto next = of_job.lower_bound(run.finished_at); next != of_job.end())
             timings.restarts.push_back(*next - run.finished_at);
     }
     return timings;
+}
+
+std::vector<base::Duration> Timings::rescue_times() const {
+    std::vector<base::Duration> times;
+    for (const Rescue& rescue : rescues)
+        times.push_back(rescue.took);
+    return times;
 }
 
 Percentiles percentiles(std::vector<base::Duration> samples) {

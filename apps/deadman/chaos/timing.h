@@ -20,9 +20,19 @@ struct Death {
     base::TimePoint at;
 };
 
+struct Rescue {
+    std::int64_t job = 0;
+    std::int64_t fence = 0;
+    int pid = 0;           // of the process that held the run
+    base::TimePoint due;   // it died, or its lease ended
+    base::Duration took{};
+};
+
 struct Timings {
-    std::vector<base::Duration> rescues;
+    std::vector<Rescue> rescues;
     std::vector<base::Duration> restarts;
+
+    std::vector<base::Duration> rescue_times() const;
 };
 
 Timings measure(const std::vector<EndedRun>& runs,

@@ -37,7 +37,7 @@ ProbedSession session(int pid, int started, int lease_until) {
 TEST(Timings, MeasureRescueFromTheDeathAndRestartFromTheRescue) {
     const Timings timings = measure({lapse(5, 1, 12)}, {{1, session(77, 0, 18)}}, {{77, at(10)}},
                                     {start(5, 9), start(5, 13), start(5, 20)});
-    EXPECT_THAT(timings.rescues, ElementsAre(2s));
+    EXPECT_THAT(timings.rescue_times(), ElementsAre(2s));
     EXPECT_THAT(timings.restarts, ElementsAre(1s));
 }
 
@@ -45,7 +45,7 @@ TEST(Timings, MeasureAPausedRunFromTheEndOfItsLease) {
     // The process leaves only after it was woken, long after the rescue.
     const Timings timings =
         measure({lapse(5, 1, 12)}, {{1, session(77, 0, 11)}}, {{77, at(30)}}, {start(5, 9)});
-    EXPECT_THAT(timings.rescues, ElementsAre(1s));
+    EXPECT_THAT(timings.rescue_times(), ElementsAre(1s));
     EXPECT_THAT(timings.restarts, IsEmpty());
 }
 
@@ -53,14 +53,14 @@ TEST(Timings, TakeADeathOfTheSessionsOwnLife) {
     // Process id 77 had been used before.
     const Timings timings = measure({lapse(5, 2, 12)}, {{2, session(77, 6, 18)}},
                                     {{77, at(5)}, {77, at(11)}, {78, at(7)}}, {});
-    EXPECT_THAT(timings.rescues, ElementsAre(1s));
+    EXPECT_THAT(timings.rescue_times(), ElementsAre(1s));
 }
 
 TEST(Timings, LeaveOutRunsThatEndedOtherwise) {
     EndedRun ended = lapse(5, 1, 12);
     ended.lapsed = false;
     const Timings timings = measure({ended}, {{1, session(77, 0, 18)}}, {{77, at(10)}}, {});
-    EXPECT_THAT(timings.rescues, IsEmpty());
+    EXPECT_THAT(timings.rescue_times(), IsEmpty());
 }
 
 TEST(Percentiles, AreByNearestRank) {
