@@ -1,7 +1,7 @@
 // Goal: when a worker stops trusting its lease, and how it stops: fencing, cancels, timeouts,
 // drain. Method: events by hand; the actions asked for are the answer.
 
-#include "deadman/worker/worker_core_harness.h"
+#include "deadman/worker/internal/worker_core_harness.h"
 
 namespace deadman::worker::testing {
 namespace {

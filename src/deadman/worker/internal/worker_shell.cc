@@ -57,11 +57,15 @@ template <typename Event> void WorkerShell::feed(Event event) {
     }
     if (wake_control)
         changed_.notify_all();
-    if (!leave_why.empty()) {
-        if (surroundings_.log)
-            surroundings_.log->error("worker_leaves_process", {{"reason", leave_why}});
-        surroundings_.leave_process(leave_why);
-    }
+    if (!leave_why.empty())
+        leave(leave_why);
+}
+
+// Not by way of the courier: the default ends the process at once.
+void WorkerShell::leave(const std::string& why) {
+    if (surroundings_.log)
+        surroundings_.log->error("worker_leaves_process", {{"reason", why}});
+    surroundings_.leave_process(why);
 }
 
 // Under the mutex, so that actions leave in the order in which the core decided them.
@@ -167,8 +171,8 @@ void WorkerShell::await_threads() {
         if (threads_alive_ == 0 || !hopeless || clock_.steady_now() < patience_over)
             continue;
         lock.unlock();
-        surroundings_.leave_process(handlers_left_ > 0 ? "a handler does not stop"
-                                                       : "a call to the store does not return");
+        leave(handlers_left_ > 0 ? "a handler does not stop"
+                                 : "a call to the store does not return");
         lock.lock();
         handlers_left_ = 0;
         forced_ = false;

@@ -47,6 +47,7 @@ class WorkerShell {
     void dispatch(Action action);
     void start(StartRun start);
     void stop(const StopRun& stop);
+    void leave(const std::string& why);
 
     void control();
     void start_threads();
