@@ -42,6 +42,11 @@ class JobBackend {
         return {};
     }
 
+    /// Whether the call that failed last did so for want of a right.
+    virtual bool is_unauthorised() const {
+        return false;
+    }
+
     /// Roughly the store's.
     virtual base::Result<base::TimePoint> now() = 0;
 

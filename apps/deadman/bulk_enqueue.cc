@@ -18,7 +18,8 @@ constexpr std::size_t most_kinds = 1'000;
 enum class ReadLine { line, too_long, end };
 
 /// One line without its end; the memory it takes is bounded.
-ReadLine read_line(std::istream& input, std::string& line) {
+ReadLine read_line(std::istream& input, std::string& line, Interruption& interruption) {
+    const Interruption::Blocked blocked(interruption); // the other end may say nothing for hours
     line.clear();
     std::streambuf& buffer = *input.rdbuf();
     constexpr int end = std::char_traits<char>::eof();
@@ -49,7 +50,7 @@ BulkEnqueue::BulkEnqueue(JobBackend& backend, Interruption& interruption, BulkOp
 base::Status BulkEnqueue::run(std::istream& input) {
     std::string line;
     while (true) {
-        const ReadLine read = read_line(input, line);
+        const ReadLine read = read_line(input, line, interruption_);
         if (read == ReadLine::end)
             return flush();
         ++last_line_;
@@ -110,7 +111,9 @@ base::Status BulkEnqueue::flush() {
     } else {
         sent = at_line(numbers_.front(), jobs.error());
     }
-    report_.lines = sent ? last_line_ : report_.lines;
+    report_.lines = sent ? numbers_.back() : report_.lines;
+    interruption_.set_farewell(
+        std::format("interrupted; the first {} lines are done with", report_.lines));
     specs_.clear();
     numbers_.clear();
     batch_bytes_ = 0;

@@ -21,9 +21,8 @@ void add_output(CLI::App& verb, OutputFormat& output) {
 }
 
 void add_surface(CLI::App& verb, Surface& surface) {
-    CLI::Option* store = verb.add_option("--store", surface.store,
-                                         "Talk to this store: sqlite:PATH or postgresql://...")
-                             ->type_name("URL");
+    verb.add_option("--store", surface.store, "Talk to this store: sqlite:PATH or postgresql://...")
+        ->type_name("URL");
     verb.add_option("--url", surface.url, "Talk to the server there")
         ->type_name("URL")
         ->envname("DEADMAN_URL")
@@ -31,17 +30,25 @@ void add_surface(CLI::App& verb, Surface& surface) {
     verb.add_option("--token-file", surface.token_file, "File with the server's bearer token")
         ->type_name("FILE")
         ->envname("DEADMAN_TOKEN_FILE");
-    store->type_name("URL");
     add_output(verb, surface.output);
 }
 
 base::Result<std::unique_ptr<JobBackend>> connect(const Surface& surface, base::Clock& clock) {
-    if (surface.store.empty())
-        return make_http_backend(surface.url.empty() ? default_url : surface.url,
-                                 surface.token_file);
-    DEADMAN_TRY(auto store, open_existing_store(surface.store, clock));
-    DEADMAN_TRY(const StoreUrl url, parse_store_url(surface.store));
+    if (!surface.store)
+        return make_http_backend(surface.url, surface.token_file);
+    DEADMAN_TRY(auto store, open_existing_store(*surface.store, clock));
+    DEADMAN_TRY(const StoreUrl url, parse_store_url(*surface.store));
     return make_store_backend(std::move(store), url.redacted());
+}
+
+base::Result<int> on_backend(const Surface& surface, base::Clock& clock,
+                             const std::function<base::Result<int>(JobBackend&)>& body) {
+    DEADMAN_TRY(const auto backend, connect(surface, clock));
+    auto done = body(*backend);
+    if (done || !backend->is_unauthorised())
+        return done;
+    say(done.error().message);
+    return exit_unauthorised;
 }
 
 } // namespace deadman::cli

@@ -1,7 +1,9 @@
 #pragma once
 // Whom the verbs talk to: the store of --store, else the server at --url.
 
+#include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 
 #include <CLI/CLI.hpp>
@@ -16,8 +18,8 @@ inline constexpr const char* default_url = "http://127.0.0.1:7350";
 
 /// The flags that all verbs about jobs, queues and workers share.
 struct Surface {
-    std::string store;
-    std::string url;
+    std::optional<std::string> store;
+    std::string url = default_url;
     std::string token_file;
     OutputFormat output = OutputFormat::table;
 };
@@ -28,5 +30,10 @@ void add_surface(CLI::App& verb, Surface& surface);
 void add_output(CLI::App& verb, OutputFormat& output);
 
 base::Result<std::unique_ptr<JobBackend>> connect(const Surface& surface, base::Clock& clock);
+
+/// Connects and runs `body`. Where a right was wanting that is said, and its exit code is the
+/// result.
+base::Result<int> on_backend(const Surface& surface, base::Clock& clock,
+                             const std::function<base::Result<int>(JobBackend&)>& body);
 
 } // namespace deadman::cli

@@ -24,9 +24,9 @@ std::string list_json(const std::vector<std::string>& texts) {
 JsonObject job_object(const store::JobRecord& job) {
     JsonObject object;
     object.raw("id", id_text(job.id.value))
+        .text("state", domain::job_state_name(job.state))
         .text("kind", job.kind)
         .text("queue", job.queue)
-        .text("state", domain::job_state_name(job.state))
         .number("priority", job.priority)
         .raw("payload", job.payload)
         .number("attempts", job.attempts_spent)
@@ -35,17 +35,17 @@ JsonObject job_object(const store::JobRecord& job) {
         .text("timeout", base::format_duration(job.timeout))
         .boolean("transactional", job.transactional)
         .text_or_null("unique_key", job.unique_key)
-        .time("created_at", job.created_at)
-        .time("due", job.due)
-        .time("claimed_at", job.claimed_at)
-        .time("finished_at", job.finished_at)
-        .raw("fence", id_or_null(job.fence))
-        .raw("session_id", id_or_null(job.session))
-        .text_or_null("worker", job.worker)
-        .boolean("cancel_requested", job.cancel_requested)
         .number("lapse_score", job.blame.lapse_score)
         .number("crashes", job.blame.crashes)
         .number("snoozes", job.snoozes)
+        .boolean("cancel_requested", job.cancel_requested)
+        .time("created_at", job.created_at)
+        .time("due", job.due)
+        .raw("fence", id_or_null(job.fence))
+        .raw("session_id", id_or_null(job.session))
+        .text_or_null("worker", job.worker)
+        .time("claimed_at", job.claimed_at)
+        .time("finished_at", job.finished_at)
         .text_or_null("reason", job.reason)
         .text_or_null("message", job.message)
         .raw("result", job.result.empty() ? "null" : job.result)
@@ -112,11 +112,21 @@ std::string worker_json(const store::SessionRecord& session) {
         .str();
 }
 
-std::string enqueued_json(const store::Enqueued& enqueued) {
+std::string enqueued_json(const store::Enqueued& enqueued,
+                          std::span<const std::string> unannounced_kinds) {
+    JsonArray warnings;
+    for (const std::string& kind : unannounced_kinds)
+        warnings.raw(
+            JsonObject()
+                .text("code", "kind_not_announced")
+                .text("kind", kind)
+                .text("message", "no live worker announces this kind: the job waits for one")
+                .str());
     return JsonObject()
         .raw("id", id_text(enqueued.id.value))
         .boolean("is_new", enqueued.is_new)
         .boolean("replayed", enqueued.replayed)
+        .raw("warnings", warnings.str())
         .str();
 }
 

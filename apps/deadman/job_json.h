@@ -19,7 +19,9 @@ std::string job_json(const store::JobRecord& job, std::span<const store::RunReco
 
 std::string queue_json(const store::QueueRecord& queue);
 std::string worker_json(const store::SessionRecord& session);
-std::string enqueued_json(const store::Enqueued& enqueued);
+/// With a warning for each kind that no live worker announces.
+std::string enqueued_json(const store::Enqueued& enqueued,
+                          std::span<const std::string> unannounced_kinds);
 
 /// {"items": [...], "next_cursor": ..., "has_more": ...}
 std::string page_json(std::span<const std::string> items, const std::string& next_cursor);

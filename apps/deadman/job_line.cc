@@ -2,14 +2,15 @@
 
 #include <algorithm>
 #include <array>
-#include <cctype>
 #include <memory>
 #include <string>
 
 #include <yyjson.h>
 
 #include "apps/deadman/command_line.h"
+#include "deadman/base/check.h"
 #include "deadman/base/duration_text.h"
+#include "deadman/base/json_slices.h"
 #include "deadman/domain/payload.h"
 #include "deadman/domain/time_words.h"
 
@@ -161,62 +162,6 @@ base::Status check_line(std::string_view line) {
     return base::fail(checked.error().code, message);
 }
 
-class Cursor {
-  public:
-    explicit Cursor(std::string_view text) : text_(text) {}
-
-    char peek() const {
-        return at_ < text_.size() ? text_[at_] : '\0';
-    }
-
-    void skip_space() {
-        while (peek() == ' ' || peek() == '\t' || peek() == '\n' || peek() == '\r')
-            ++at_;
-    }
-
-    /// Steps over `c` and the space on both sides of it.
-    void skip(char c) {
-        skip_space();
-        if (peek() == c)
-            ++at_;
-        skip_space();
-    }
-
-    std::string_view take_value() {
-        const std::size_t from = at_;
-        if (peek() == '"')
-            skip_string();
-        else if (peek() == '{' || peek() == '[')
-            skip_container();
-        else
-            at_ = std::min(text_.find_first_of(",}] \t\r\n", at_), text_.size());
-        return text_.substr(from, at_ - from);
-    }
-
-  private:
-    void skip_string() {
-        for (++at_; at_ < text_.size() && text_[at_] != '"'; ++at_)
-            at_ += text_[at_] == '\\' ? 1 : 0;
-        ++at_;
-    }
-
-    void skip_container() {
-        std::size_t depth = 0;
-        do {
-            if (peek() == '"') {
-                skip_string();
-                continue;
-            }
-            depth += peek() == '{' || peek() == '[' ? 1 : 0;
-            depth -= peek() == '}' || peek() == ']' ? 1 : 0;
-            ++at_;
-        } while (depth > 0 && at_ < text_.size());
-    }
-
-    std::string_view text_;
-    std::size_t at_ = 0;
-};
-
 struct FreeDocument {
     void operator()(yyjson_doc* document) const {
         yyjson_doc_free(document);
@@ -224,19 +169,6 @@ struct FreeDocument {
 };
 
 } // namespace
-
-std::vector<std::string_view> member_texts(std::string_view object) {
-    std::vector<std::string_view> texts;
-    Cursor cursor(object);
-    cursor.skip('{');
-    while (cursor.peek() == '"') {
-        cursor.take_value();
-        cursor.skip(':');
-        texts.push_back(cursor.take_value());
-        cursor.skip(',');
-    }
-    return texts;
-}
 
 base::Result<domain::JobSpec> read_job_line(std::string_view line) {
     DEADMAN_TRY_STATUS(check_line(line));
@@ -246,7 +178,8 @@ base::Result<domain::JobSpec> read_job_line(std::string_view line) {
     if (!yyjson_is_obj(root))
         return base::fail(ErrorCode::invalid_argument,
                           "a job is an object such as {\"kind\": \"mail.send\", \"payload\": {}}");
-    const std::vector<std::string_view> texts = member_texts(line);
+    const auto members = base::slice_object(line);
+    DEADMAN_CHECK(members && members->size() == yyjson_obj_size(root));
     JobSpec spec;
     std::size_t index = 0;
     std::size_t count = 0;
@@ -255,7 +188,7 @@ base::Result<domain::JobSpec> read_job_line(std::string_view line) {
     yyjson_obj_foreach(root, index, count, key, value) {
         const Member member{.name = {yyjson_get_str(key), yyjson_get_len(key)},
                             .value = value,
-                            .text = texts.at(index)};
+                            .text = (*members)[index].value};
         DEADMAN_TRY_STATUS(take_member(member, spec));
     }
     DEADMAN_TRY_STATUS(domain::validate_spec(spec));

@@ -2,7 +2,6 @@
 // One line of a bulk enqueue: a JSON object with the fields of a job. Pure.
 
 #include <string_view>
-#include <vector>
 
 #include "deadman/base/result.h"
 #include "deadman/domain/job.h"
@@ -16,8 +15,5 @@ inline constexpr std::size_t longest_line_bytes = 64 << 20;
 /// "max_attempts": ..., "retry": ..., "timeout": ..., "transactional": ..., "unique_key": ...,
 /// "idempotency_key": ...}. The payload keeps its bytes. Unknown fields are refused with a hint.
 base::Result<domain::JobSpec> read_job_line(std::string_view line);
-
-/// The values of a JSON object, in order, as they stand in the text. REQUIRES: valid JSON.
-std::vector<std::string_view> member_texts(std::string_view object);
 
 } // namespace deadman::cli

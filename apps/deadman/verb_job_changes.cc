@@ -26,7 +26,7 @@ base::Result<std::string> cancel(cli::JobBackend& backend, domain::JobId id) {
     case store::CancelAnswer::cancelled:
         return std::string("cancelled");
     case store::CancelAnswer::requested:
-        return std::string("cancel_requested");
+        return std::string("requested");
     case store::CancelAnswer::already_finished:
         return base::fail(base::ErrorCode::conflict, "it has finished already");
     case store::CancelAnswer::not_found:
@@ -48,6 +48,10 @@ base::Result<std::string> remove(cli::JobBackend& backend, domain::JobId id) {
     return std::string("deleted");
 }
 
+std::string_view in_words(std::string_view outcome) {
+    return outcome == "requested" ? "is asked to stop and will be cancelled" : outcome;
+}
+
 std::string item_json(domain::JobId id, const base::Result<std::string>& outcome) {
     cli::JsonObject item;
     item.text("id", std::to_string(id.value));
@@ -59,26 +63,33 @@ std::string item_json(domain::JobId id, const base::Result<std::string>& outcome
         .str();
 }
 
-base::Result<int> run(const ChangeArguments& arguments, Change change) {
-    base::SystemClock clock;
-    DEADMAN_TRY(const auto ids, parse_job_ids(arguments.ids));
-    DEADMAN_TRY(const auto backend, cli::connect(arguments.surface, clock));
-    const cli::OutputFormat output = arguments.surface.output;
+base::Result<int> change_all(cli::JobBackend& backend, const std::vector<domain::JobId>& ids,
+                             Change change, cli::OutputFormat output) {
     std::vector<std::string> items;
     int exit_code = exit_ok; // of the first that failed
     for (const domain::JobId id : ids) {
-        const auto outcome = change(*backend, id);
+        const auto outcome = change(backend, id);
+        if (!outcome && backend.is_unauthorised())
+            return outcome.error(); // and so it will be for the others
         if (!outcome) {
             cli::say(std::format("job {}: {}", id.value, outcome.error().message));
             exit_code = exit_code == exit_ok ? exit_code_of(outcome.error().code) : exit_code;
         }
         items.push_back(item_json(id, outcome));
         if (output == cli::OutputFormat::table && outcome)
-            cli::print(std::format("job {} {}\n", id.value, *outcome));
+            cli::print(std::format("job {} {}\n", id.value, in_words(*outcome)));
     }
     if (output != cli::OutputFormat::table)
         cli::print_items(items, output);
     return exit_code;
+}
+
+base::Result<int> run(const ChangeArguments& arguments, Change change) {
+    base::SystemClock clock;
+    DEADMAN_TRY(const auto ids, parse_job_ids(arguments.ids));
+    return cli::on_backend(arguments.surface, clock, [&](cli::JobBackend& backend) {
+        return change_all(backend, ids, change, arguments.surface.output);
+    });
 }
 
 void add_change(CLI::App& job, int& exit_code, const char* name, const char* sentence,

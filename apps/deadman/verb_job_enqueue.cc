@@ -6,6 +6,8 @@
 #include <fstream>
 #include <iostream>
 #include <memory>
+#include <optional>
+#include <set>
 
 #include "apps/deadman/bulk_enqueue.h"
 #include "apps/deadman/connect.h"
@@ -34,10 +36,10 @@ struct EnqueueArguments {
     std::string bulk;
     std::string idempotency_prefix;
     domain::JobSpec spec;
-    std::string delay;
-    std::string at;
-    std::string retry;
-    std::string timeout;
+    std::optional<std::string> delay;
+    std::optional<std::string> at;
+    std::optional<std::string> retry;
+    std::optional<std::string> timeout;
 };
 
 base::Result<std::string> read_standard_input() {
@@ -69,19 +71,19 @@ base::Result<domain::JobSpec> make_spec(const EnqueueArguments& arguments, base:
     if (arguments.payload == "-") {
         DEADMAN_TRY(spec.payload, read_standard_input());
     }
-    if (!arguments.delay.empty()) {
-        DEADMAN_TRY(spec.delay, named("--delay", base::parse_duration(arguments.delay)));
+    if (arguments.delay) {
+        DEADMAN_TRY(spec.delay, named("--delay", base::parse_duration(*arguments.delay)));
     }
-    if (!arguments.at.empty()) {
+    if (arguments.at) {
         const base::TimePoint now = clock.now();
         const base::Duration offset = cli::LocalTime::here().offset_at(now);
-        DEADMAN_TRY(spec.due, named("--at", domain::parse_instant(arguments.at, now, offset)));
+        DEADMAN_TRY(spec.due, named("--at", domain::parse_instant(*arguments.at, now, offset)));
     }
-    if (!arguments.retry.empty()) {
-        DEADMAN_TRY(spec.retry, named("--retry", domain::parse_retry_policy(arguments.retry)));
+    if (arguments.retry) {
+        DEADMAN_TRY(spec.retry, named("--retry", domain::parse_retry_policy(*arguments.retry)));
     }
-    if (!arguments.timeout.empty()) {
-        DEADMAN_TRY(spec.timeout, named("--timeout", base::parse_duration(arguments.timeout)));
+    if (arguments.timeout) {
+        DEADMAN_TRY(spec.timeout, named("--timeout", base::parse_duration(*arguments.timeout)));
     }
     DEADMAN_TRY_STATUS(domain::validate_spec(spec));
     domain::PayloadLimits limits;
@@ -91,21 +93,29 @@ base::Result<domain::JobSpec> make_spec(const EnqueueArguments& arguments, base:
 }
 
 /// What it takes for a job to run is a worker that knows its kind; one may still come.
-template <typename Kinds> void warn_of_unknown(cli::JobBackend& backend, const Kinds& kinds) {
+std::vector<std::string> unannounced(cli::JobBackend& backend, const std::set<std::string>& kinds) {
+    std::vector<std::string> unknown;
     const auto sessions = backend.sessions();
     const auto now = backend.now();
     if (!sessions || !now)
-        return; // the jobs are in; a warning is not worth an error
+        return unknown; // the jobs are in; a warning is not worth an error
     for (const std::string& kind : kinds)
         if (!cli::is_announced(*sessions, kind, *now))
-            cli::say("warning: no live worker has a handler for '" + kind + "'");
+            unknown.push_back(kind);
+    return unknown;
 }
 
-void print_enqueued(const store::Enqueued& job, cli::OutputFormat output) {
+void warn_of(const std::vector<std::string>& unannounced) {
+    for (const std::string& kind : unannounced)
+        cli::say("warning: no live worker has a handler for '" + kind + "'");
+}
+
+void print_enqueued(const store::Enqueued& job, const std::vector<std::string>& unannounced,
+                    cli::OutputFormat output) {
     if (output == cli::OutputFormat::json)
-        cli::print_json(cli::enqueued_json(job));
+        cli::print_json(cli::enqueued_json(job, unannounced));
     else if (output == cli::OutputFormat::jsonl)
-        cli::print_json_line(cli::enqueued_json(job));
+        cli::print_json_line(cli::enqueued_json(job, unannounced));
     else if (job.is_new)
         cli::print(std::format("job {} enqueued\n", job.id.value));
     else
@@ -117,11 +127,14 @@ void print_enqueued(const store::Enqueued& job, cli::OutputFormat output) {
 base::Result<int> enqueue_one(const EnqueueArguments& arguments) {
     base::SystemClock clock;
     DEADMAN_TRY(const domain::JobSpec spec, make_spec(arguments, clock));
-    DEADMAN_TRY(const auto backend, cli::connect(arguments.surface, clock));
-    DEADMAN_TRY(const auto jobs, backend->enqueue(std::span(&spec, 1)));
-    print_enqueued(jobs.front(), arguments.surface.output);
-    warn_of_unknown(*backend, std::vector{spec.kind});
-    return exit_ok;
+    return cli::on_backend(arguments.surface, clock,
+                           [&](cli::JobBackend& backend) -> base::Result<int> {
+                               DEADMAN_TRY(const auto jobs, backend.enqueue(std::span(&spec, 1)));
+                               const auto unknown = unannounced(backend, {spec.kind});
+                               print_enqueued(jobs.front(), unknown, arguments.surface.output);
+                               warn_of(unknown);
+                               return exit_ok;
+                           });
 }
 
 /// [#######-------------] 34 %, 340000 lines, 52311 a second
@@ -189,34 +202,44 @@ cli::BulkOptions bulk_options(const EnqueueArguments& arguments, BulkProgress* p
     return options;
 }
 
-base::Result<int> enqueue_bulk(const EnqueueArguments& arguments) {
+base::Result<int> enqueue_lines(const EnqueueArguments& arguments, std::istream& input,
+                                std::uintmax_t total_bytes, cli::Interruption& interruption,
+                                cli::JobBackend& backend) {
     base::SystemClock clock;
-    DEADMAN_TRY(const auto interruption, cli::Interruption::watch(clock));
-    std::ifstream file;
-    std::uintmax_t total_bytes = 0;
-    if (arguments.bulk != "-") {
-        std::error_code error;
-        total_bytes = std::filesystem::file_size(arguments.bulk, error); // no file: found out below
-        file.open(arguments.bulk, std::ios::binary);
-        if (error || !file)
-            return base::fail(ErrorCode::not_found,
-                              "cannot read the file '" + arguments.bulk + "'");
-    }
-    DEADMAN_TRY(const auto backend, cli::connect(arguments.surface, clock));
     std::optional<BulkProgress> progress;
     if (platform::stderr_is_terminal())
         progress.emplace(clock, total_bytes);
-    cli::BulkEnqueue bulk(*backend, *interruption,
+    cli::BulkEnqueue bulk(backend, interruption,
                           bulk_options(arguments, progress ? &*progress : nullptr));
-    const base::Status done = bulk.run(arguments.bulk == "-" ? std::cin : file);
+    const base::Status done = bulk.run(input);
     progress.reset();
     print_bulk(bulk.report(), arguments.surface.output);
     if (!done)
         return base::fail(done.error().code,
                           std::format("{}; the first {} lines are done with", done.error().message,
                                       bulk.report().lines));
-    warn_of_unknown(*backend, bulk.report().kinds);
+    warn_of(unannounced(backend, bulk.report().kinds));
     return exit_ok;
+}
+
+base::Result<int> enqueue_bulk(const EnqueueArguments& arguments) {
+    base::SystemClock clock;
+    DEADMAN_TRY(const auto interruption, cli::Interruption::watch(clock));
+    const bool from_file = arguments.bulk != "-";
+    std::ifstream file;
+    std::error_code ignored; // a pipe has no size
+    std::uintmax_t total_bytes =
+        from_file ? std::filesystem::file_size(arguments.bulk, ignored) : 0;
+    if (ignored)
+        total_bytes = 0;
+    if (from_file)
+        file.open(arguments.bulk, std::ios::binary);
+    if (from_file && (!file || std::filesystem::is_directory(arguments.bulk, ignored)))
+        return base::fail(ErrorCode::not_found, "cannot read the file '" + arguments.bulk + "'");
+    return cli::on_backend(arguments.surface, clock, [&](cli::JobBackend& backend) {
+        std::istream& input = from_file ? static_cast<std::istream&>(file) : std::cin;
+        return enqueue_lines(arguments, input, total_bytes, *interruption, backend);
+    });
 }
 
 base::Result<int> run(const EnqueueArguments& arguments) {

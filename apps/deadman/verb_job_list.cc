@@ -1,5 +1,8 @@
 // deadman job list: which jobs, newest first.
 
+#include <algorithm>
+#include <array>
+#include <charconv>
 #include <memory>
 
 #include "apps/deadman/connect.h"
@@ -64,6 +67,42 @@ base::Result<store::JobFilter> make_filter(const ListArguments& arguments,
     return filter;
 }
 
+using Bounds = std::array<std::optional<base::TimePoint>*, 4>;
+
+Bounds bounds_of(store::JobFilter& filter) {
+    return {&filter.finished_from, &filter.finished_until, &filter.created_from,
+            &filter.created_until};
+}
+
+/// "-2h" means another window each time, so a cursor carries the one that its list began with:
+/// FROM,UNTIL,FROM,UNTIL~CURSOR.
+std::string with_window(const std::string& cursor, store::JobFilter filter) {
+    std::string window;
+    for (const auto* bound : bounds_of(filter))
+        window += (bound->has_value() ? std::to_string(base::to_micros(**bound)) : "-") + ",";
+    window.pop_back();
+    return cursor.empty() || window == "-,-,-,-" ? cursor : window + "~" + cursor;
+}
+
+/// Sets the bounds that the cursor carries; gives the rest of it.
+base::Result<std::string> resume_window(const std::string& cursor, store::JobFilter& filter) {
+    const std::size_t end = cursor.find('~');
+    if (end == std::string::npos)
+        return cursor;
+    std::string_view window = std::string_view(cursor).substr(0, end);
+    for (auto* bound : bounds_of(filter)) {
+        const std::string_view word = window.substr(0, window.find(','));
+        window.remove_prefix(std::min(window.size(), word.size() + 1));
+        std::int64_t micros = 0;
+        const auto [stop, error] = std::from_chars(word.data(), word.data() + word.size(), micros);
+        if (word != "-" && (error != std::errc{} || stop != word.data() + word.size()))
+            return base::fail(base::ErrorCode::invalid_argument,
+                              "cursor: not one that `job list` gave");
+        *bound = word == "-" ? std::nullopt : std::optional(base::from_micros(micros));
+    }
+    return cursor.substr(end + 1);
+}
+
 /// Pages as they come in, in the chosen form.
 class ListPrinter {
   public:
@@ -113,23 +152,32 @@ class ListPrinter {
     std::size_t count_ = 0;
 };
 
+/// From `cursor` on, which then says where it ended.
+base::Status print_pages(cli::JobBackend& backend, const store::JobFilter& filter, bool all,
+                         ListPrinter& printer, std::string& cursor) {
+    do {
+        DEADMAN_TRY(cli::ListedJobs page, backend.list(filter, cursor));
+        for (const store::JobRecord& job : page.jobs)
+            printer.add(job);
+        cursor = std::move(page.next_cursor);
+    } while (all && !cursor.empty());
+    return {};
+}
+
 base::Result<int> run(const ListArguments& arguments) {
     base::SystemClock clock;
     const cli::LocalTime local = cli::LocalTime::here();
     DEADMAN_TRY(store::JobFilter filter, make_filter(arguments, local, clock.now()));
     if (arguments.all)
         filter.limit = 1'000;
-    DEADMAN_TRY(const auto backend, cli::connect(arguments.surface, clock));
-    ListPrinter printer(arguments.surface.output, local);
-    std::string cursor = arguments.cursor;
-    do {
-        DEADMAN_TRY(const cli::ListedJobs page, backend->list(filter, cursor));
-        for (const store::JobRecord& job : page.jobs)
-            printer.add(job);
-        cursor = page.next_cursor;
-    } while (arguments.all && !cursor.empty());
-    printer.finish(cursor);
-    return exit_ok;
+    DEADMAN_TRY(std::string cursor, resume_window(arguments.cursor, filter));
+    return cli::on_backend(
+        arguments.surface, clock, [&](cli::JobBackend& backend) -> base::Result<int> {
+            ListPrinter printer(arguments.surface.output, local);
+            DEADMAN_TRY_STATUS(print_pages(backend, filter, arguments.all, printer, cursor));
+            printer.finish(with_window(cursor, filter));
+            return exit_ok;
+        });
 }
 
 } // namespace

@@ -82,21 +82,18 @@ base::Result<cli::Surroundings> look_around(cli::JobBackend& backend) {
     return around;
 }
 
-base::Result<int> run(const ShowArguments& arguments) {
-    base::SystemClock clock;
-    DEADMAN_TRY(const domain::JobId id, parse_job_id(arguments.id));
-    DEADMAN_TRY(const auto backend, cli::connect(arguments.surface, clock));
-    DEADMAN_TRY(const auto job, backend->find(id));
+base::Result<int> show(const ShowArguments& arguments, domain::JobId id, cli::JobBackend& backend) {
+    DEADMAN_TRY(const auto job, backend.find(id));
     if (!job)
         return base::fail(base::ErrorCode::not_found, "there is no job " + arguments.id);
-    DEADMAN_TRY(const auto runs, backend->runs(id));
+    DEADMAN_TRY(const auto runs, backend.runs(id));
     if (arguments.surface.output != cli::OutputFormat::table) {
         const std::string json = cli::job_json(*job, runs);
         arguments.surface.output == cli::OutputFormat::json ? cli::print_json(json)
                                                             : cli::print_json_line(json);
         return exit_ok;
     }
-    DEADMAN_TRY(const cli::Surroundings around, look_around(*backend));
+    DEADMAN_TRY(const cli::Surroundings around, look_around(backend));
     const cli::LocalTime local = cli::LocalTime::here();
     std::string text = facts(*job, local) + runs_table(runs, local) + "\n";
     for (const std::string& line : cli::explain_job(*job, around, local))
@@ -104,6 +101,13 @@ base::Result<int> run(const ShowArguments& arguments) {
     text += cli::explain_effects(handler_of(job->kind, arguments.config)) + "\n";
     cli::print(text);
     return exit_ok;
+}
+
+base::Result<int> run(const ShowArguments& arguments) {
+    base::SystemClock clock;
+    DEADMAN_TRY(const domain::JobId id, parse_job_id(arguments.id));
+    return cli::on_backend(arguments.surface, clock,
+                           [&](cli::JobBackend& backend) { return show(arguments, id, backend); });
 }
 
 } // namespace

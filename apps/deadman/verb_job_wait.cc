@@ -70,8 +70,9 @@ base::Result<int> run(const WaitArguments& arguments) {
     base::SystemClock clock;
     DEADMAN_TRY(const domain::JobId id, parse_job_id(arguments.id));
     DEADMAN_TRY(const auto interruption, cli::Interruption::watch(clock));
-    DEADMAN_TRY(const auto backend, cli::connect(arguments.surface, clock));
-    return wait(arguments, id, *backend, clock, *interruption);
+    return cli::on_backend(arguments.surface, clock, [&](cli::JobBackend& backend) {
+        return wait(arguments, id, backend, clock, *interruption);
+    });
 }
 
 } // namespace

@@ -25,12 +25,10 @@ void print_queues(const std::vector<store::QueueRecord>& queues, base::TimePoint
     cli::print(table.text());
 }
 
-base::Result<int> list(const QueueArguments& arguments) {
-    base::SystemClock clock;
-    DEADMAN_TRY(const auto backend, cli::connect(arguments.surface, clock));
-    DEADMAN_TRY(const auto queues, backend->queues());
+base::Result<int> list(const QueueArguments& arguments, cli::JobBackend& backend) {
+    DEADMAN_TRY(const auto queues, backend.queues());
     if (arguments.surface.output == cli::OutputFormat::table) {
-        DEADMAN_TRY(const base::TimePoint now, backend->now());
+        DEADMAN_TRY(const base::TimePoint now, backend.now());
         print_queues(queues, now);
         return exit_ok;
     }
@@ -43,12 +41,11 @@ base::Result<int> list(const QueueArguments& arguments) {
 
 using Change = base::Status (cli::JobBackend::*)(const std::string& queue);
 
-base::Result<int> change(const QueueArguments& arguments, Change change, const char* done) {
-    base::SystemClock clock;
-    DEADMAN_TRY(const auto backend, cli::connect(arguments.surface, clock));
+base::Result<int> change(const QueueArguments& arguments, Change change, const char* done,
+                         cli::JobBackend& backend) {
     std::vector<std::string> items;
     for (const std::string& name : arguments.names) {
-        DEADMAN_TRY_STATUS((*backend.*change)(name));
+        DEADMAN_TRY_STATUS((backend.*change)(name));
         items.push_back(cli::JsonObject()
                             .text("name", name)
                             .boolean("paused", std::string_view(done) == "paused")
@@ -68,7 +65,11 @@ void add_change(CLI::App& queue, int& exit_code, const char* name, const char* s
     verb->add_option("QUEUE", arguments->names, "The queues")->required();
     cli::add_surface(*verb, arguments->surface);
     verb->callback([arguments, how, done, &exit_code] {
-        exit_code = cli::exit_code_after(change(*arguments, how, done));
+        base::SystemClock clock;
+        exit_code = cli::exit_code_after(
+            cli::on_backend(arguments->surface, clock, [&](cli::JobBackend& backend) {
+                return change(*arguments, how, done, backend);
+            }));
     });
 }
 
@@ -80,7 +81,12 @@ void add_queue_verb(CLI::App& app, int& exit_code) {
     CLI::App* verb = queue->add_subcommand("list", "All queues with what waits in them");
     const auto arguments = std::make_shared<QueueArguments>();
     cli::add_surface(*verb, arguments->surface);
-    verb->callback([arguments, &exit_code] { exit_code = cli::exit_code_after(list(*arguments)); });
+    verb->callback([arguments, &exit_code] {
+        base::SystemClock clock;
+        exit_code = cli::exit_code_after(
+            cli::on_backend(arguments->surface, clock,
+                            [&](cli::JobBackend& backend) { return list(*arguments, backend); }));
+    });
     add_change(*queue, exit_code, "pause", "Let nothing more of it start",
                &cli::JobBackend::pause_queue, "paused");
     add_change(*queue, exit_code, "resume", "Let it go on", &cli::JobBackend::resume_queue,

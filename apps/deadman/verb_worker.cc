@@ -39,12 +39,10 @@ void print_workers(const std::vector<store::SessionRecord>& sessions, base::Time
     cli::print(table.text());
 }
 
-base::Result<int> list(const cli::Surface& surface) {
-    base::SystemClock clock;
-    DEADMAN_TRY(const auto backend, cli::connect(surface, clock));
-    DEADMAN_TRY(const auto sessions, backend->sessions());
+base::Result<int> list(const cli::Surface& surface, cli::JobBackend& backend) {
+    DEADMAN_TRY(const auto sessions, backend.sessions());
     if (surface.output == cli::OutputFormat::table) {
-        DEADMAN_TRY(const base::TimePoint now, backend->now());
+        DEADMAN_TRY(const base::TimePoint now, backend.now());
         print_workers(sessions, now);
         return exit_ok;
     }
@@ -78,7 +76,11 @@ void add_worker_verb(CLI::App& app, int& exit_code) {
     CLI::App* verb = worker->add_subcommand("list", "Worker sessions, live and lately ended");
     const auto surface = std::make_shared<cli::Surface>();
     cli::add_surface(*verb, *surface);
-    verb->callback([surface, &exit_code] { exit_code = cli::exit_code_after(list(*surface)); });
+    verb->callback([surface, &exit_code] {
+        base::SystemClock clock;
+        exit_code = cli::exit_code_after(cli::on_backend(
+            *surface, clock, [&](cli::JobBackend& backend) { return list(*surface, backend); }));
+    });
 }
 
 } // namespace deadman
