@@ -102,6 +102,10 @@ base::Result<std::vector<store::Finding>> FaultyJobStore::examine() {
     return through(StoreMethod::question, [&] { return inner_.examine(); });
 }
 
+base::Result<std::vector<store::Finding>> FaultyJobStore::readiness() {
+    return through(StoreMethod::question, [&] { return inner_.readiness(); });
+}
+
 base::Result<std::vector<store::Enqueued>>
 FaultyJobStore::enqueue(std::span<const domain::JobSpec> specs) {
     return through(StoreMethod::enqueue, [&] { return inner_.enqueue(specs); });

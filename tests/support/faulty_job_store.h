@@ -35,7 +35,7 @@ enum class StoreMethod {
     resume_queue,
     try_lead,
     sweep,
-    question, // now, migrate, examine, find, runs, list, count_outstanding, queues, sessions
+    question, // now, migrate, examine, readiness, find, runs, list, count_outstanding, queues, sessions
 };
 
 inline constexpr std::size_t store_methods = static_cast<std::size_t>(StoreMethod::question) + 1;
@@ -69,6 +69,7 @@ class FaultyJobStore final : public store::JobStore {
     base::Result<base::TimePoint> now() override;
     base::Result<store::MigrationReport> migrate() override;
     base::Result<std::vector<store::Finding>> examine() override;
+    base::Result<std::vector<store::Finding>> readiness() override;
     base::Result<std::vector<store::Enqueued>>
     enqueue(std::span<const domain::JobSpec> specs) override;
     base::Result<store::Session> register_session(const store::SessionSpec& spec) override;
