@@ -7,6 +7,9 @@ namespace {
 using Severity = Finding::Severity;
 
 const Statement examine_statement{"examine", "select * from deadman.examine()"};
+const Statement readiness_statement{"readiness",
+                                    "select * from deadman.examine() where name in "
+                                    "('partitions_ahead', 'job_ranges_ahead')"};
 const Statement version_statement{"schema_version",
                                   "select coalesce(max(version), 0) from deadman.schema_version"};
 
@@ -29,13 +32,22 @@ Finding schema_finding(int stands) {
 
 } // namespace
 
-base::Result<std::vector<Finding>> Store::examine() {
+base::Result<std::vector<Finding>> Store::findings_of(const Statement& statement) {
     DEADMAN_TRY(const pqxx::result version, query(version_statement, {}, Sent::reading));
     std::vector<Finding> findings{schema_finding(version[0][0].as<int>())};
-    DEADMAN_TRY(const pqxx::result rows, query(examine_statement, {}, Sent::reading));
+    DEADMAN_TRY(const pqxx::result rows, query(statement, {}, Sent::reading));
     for (const auto& row : rows)
         findings.push_back(
             {parse_severity(row[0].view()), row[1].as<std::string>(), row[2].as<std::string>()});
+    return findings;
+}
+
+base::Result<std::vector<Finding>> Store::readiness() {
+    return findings_of(readiness_statement);
+}
+
+base::Result<std::vector<Finding>> Store::examine() {
+    DEADMAN_TRY(auto findings, findings_of(examine_statement));
     if (options_.through_pooler)
         findings.push_back({Severity::notice, "through_pooler",
                             "no hints of death and no wake-ups: dead workers are seen by their "

@@ -39,6 +39,7 @@ class Store final : public JobStore {
 
     // store_examine.cc
     base::Result<std::vector<Finding>> examine() override;
+    base::Result<std::vector<Finding>> readiness() override;
 
     // store_enqueue.cc
     base::Result<std::vector<Enqueued>> enqueue(std::span<const domain::JobSpec> specs) override;
@@ -96,6 +97,7 @@ class Store final : public JobStore {
 
   private:
     base::Status check_spec(const domain::JobSpec& spec) const;
+    base::Result<std::vector<Finding>> findings_of(const Statement& statement);
 
     std::shared_ptr<SessionLink> link_of(const SessionKey& session);
     void forget_link(domain::SessionId id);
