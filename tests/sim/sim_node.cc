@@ -121,7 +121,8 @@ void SimNode::perform(worker::Actions actions) {
 }
 
 template <typename R>
-void SimNode::call(const char* name, std::function<R()> execute, std::function<void(R)> answered) {
+void SimNode::call(const char* name, const std::function<R()>& execute,
+                   const std::function<void(const R&)>& answered) {
     const Fate fate = world_.draw_fate();
     const auto answer = [this, answered](base::Duration back, R result) {
         at(back, [answered, result = std::move(result)] { answered(result); });
@@ -153,7 +154,7 @@ void SimNode::perform_one(worker::Register& action) {
     const base::SteadyTime sent_at = world_.now();
     call<R>(
         "register", [this, spec = action.spec] { return world_.store().register_session(spec); },
-        [this, sent_at](R result) {
+        [this, sent_at](const R& result) {
             feed([=](worker::WorkerCore& core, base::SteadyTime now) {
                 return core.registered(now, sent_at, result);
             });
@@ -165,11 +166,14 @@ void SimNode::perform_one(worker::Renew& action) {
     const base::SteadyTime sent_at = world_.now();
     call<R>(
         "renew", [this, action] { return world_.store().renew(action.session, action.request); },
-        [this, sent_at, no = action.renew_no](R result) { answer_renewal(no, sent_at, result); });
+        [this, sent_at, no = action.renew_no](const R& result) {
+            answer_renewal(no, sent_at, result);
+        });
 }
 
 void SimNode::answer_renewal(std::int64_t renew_no, base::SteadyTime sent_at,
-                             base::Result<store::Renewal> result) {
+                             const base::Result<store::Renewal>& answer) {
+    base::Result<store::Renewal> result = answer;
     if (result)
         last_renewal_ = *result;
     if (!result && world_.plan().mutation == Mutation::core_ignores_self_fencing) {
@@ -185,7 +189,8 @@ void SimNode::perform_one(worker::Claim& action) {
     using R = base::Result<std::vector<store::Claimed>>;
     call<R>(
         "claim", [this, action] { return world_.store().claim(action.session, action.request); },
-        [this, no = action.request.claim_no](R result) {
+        [this, no = action.request.claim_no](const R& answer) {
+            R result = answer;
             if (!result && world_.plan().mutation == Mutation::core_ignores_self_fencing)
                 result = base::fail(base::ErrorCode::unavailable, "");
             feed([=](worker::WorkerCore& core, base::SteadyTime now) {
@@ -199,7 +204,7 @@ void SimNode::perform_one(worker::ReadBackClaim& action) {
     call<R>(
         "read_back",
         [this, action] { return world_.store().claim_result(action.session, action.claim_no); },
-        [this, no = action.claim_no](R result) {
+        [this, no = action.claim_no](const R& result) {
             feed([=](worker::WorkerCore& core, base::SteadyTime now) {
                 return core.claim_read_back(now, no, result);
             });
@@ -210,7 +215,7 @@ void SimNode::perform_one(worker::Complete& action) {
     using R = base::Result<std::vector<domain::Verdict>>;
     call<R>(
         "complete", [this, action] { return world_.store().complete(action.session, action.ends); },
-        [this, no = action.batch_no](R result) {
+        [this, no = action.batch_no](const R& result) {
             feed([=](worker::WorkerCore& core, base::SteadyTime now) {
                 return core.completed(now, no, result);
             });
@@ -222,7 +227,7 @@ void SimNode::perform_one(worker::EndSession& action) {
     call<R>(
         "end_session",
         [this, action] { return world_.store().end_session(action.session, action.reason); },
-        [this](R result) {
+        [this](const R& result) {
             feed([=](worker::WorkerCore& core, base::SteadyTime now) {
                 return core.session_ended(now, result);
             });
@@ -313,7 +318,7 @@ void SimNode::transact(const store::RunKey& run) {
         [this, session = handler.session, run, body] {
             return world_.store().transact(session, run, {}, body);
         },
-        [this, run](base::Status result) {
+        [this, run](const base::Status& result) {
             const auto again = handlers_.find(run);
             if (again == handlers_.end())
                 return;

@@ -68,14 +68,15 @@ class SimNode {
     void perform_one(worker::Report& action);
 
     template <typename R>
-    void call(const char* name, std::function<R()> execute, std::function<void(R)> answered);
+    void call(const char* name, const std::function<R()>& execute,
+              const std::function<void(const R&)>& answered);
 
     void begin(const store::RunKey& run);
     void transact(const store::RunKey& run);
     void finish(const store::RunKey& run, domain::Answer answer);
     domain::Answer draw_answer(const store::Claimed& claimed);
     void answer_renewal(std::int64_t renew_no, base::SteadyTime sent_at,
-                        base::Result<store::Renewal> result);
+                        const base::Result<store::Renewal>& answer);
     void trace(const std::string& line);
 
     SimWorld& world_;

@@ -9,7 +9,7 @@ Upkeep::Upkeep(store::UpkeepRequest request, UpkeepSurroundings surroundings)
     : request_(request), surroundings_(std::move(surroundings)) {}
 
 void Upkeep::run(std::stop_token token) {
-    const std::stop_callback on_stop(token, [this] { stop(); });
+    const std::stop_callback on_stop(std::move(token), [this] { stop(); });
     base::Clock& clock = surroundings_.clock;
     std::unique_lock lock(mutex_);
     while (!stopped_) {

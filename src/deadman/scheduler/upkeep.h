@@ -39,7 +39,7 @@ class Upkeep {
     Upkeep& operator=(const Upkeep&) = delete;
 
     /// Until stop(), or a stop request. Leadership is given up before it returns.
-    void run(std::stop_token stop = {});
+    void run(std::stop_token token = {});
     void stop();
 
     /// One step: contend, or sweep. What run() does between its waits; for simulations.

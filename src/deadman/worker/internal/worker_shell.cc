@@ -26,7 +26,7 @@ WorkerShell::~WorkerShell() = default;
 
 void WorkerShell::run(std::stop_token stop) {
     start_threads();
-    const std::stop_callback on_stop(stop, [this] { drain(); });
+    const std::stop_callback on_stop(std::move(stop), [this] { drain(); });
     feed([](WorkerCore& core, base::SteadyTime now) { return core.start(now); });
     control();
     end_threads();
