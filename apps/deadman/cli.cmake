@@ -75,6 +75,9 @@ deadman_module(cli
     PRIVATE_DEPS
         SQLite::SQLite3
         yyjson::yyjson
+    TESTS
+        bulk_enqueue_test.cc
+        output_test.cc
 )
 target_compile_definitions(deadman_cli PRIVATE DEADMAN_VERSION="${PROJECT_VERSION}")
 set_source_files_properties(versions.cc PROPERTIES COMPILE_DEFINITIONS DEADMAN_COMMIT="${commit}")
