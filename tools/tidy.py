@@ -72,7 +72,7 @@ def check_size(path: str, lines: int) -> Iterable[sources.Finding]:
 def check_orphans(top: pathlib.Path) -> Iterable[sources.Finding]:
     listed: set[str] = set()
     for root in OWN_TARGETS:
-        for cmake in (top / root).rglob("CMakeLists.txt"):
+        for cmake in [*(top / root).rglob("CMakeLists.txt"), *(top / root).rglob("*.cmake")]:
             folder = cmake.parent.relative_to(top).as_posix()
             words = re.findall(r"[\w./-]+\.(?:cc|h)\b", re.sub(r"#[^\n]*", "", cmake.read_text()))
             listed.update(f"{folder}/{word}" for word in words)
