@@ -118,16 +118,20 @@ base::Result<std::string> read_token(const std::string& path) {
     return *text;
 }
 
-/// A store that is away may be on its way back; one that refuses is not.
+/// A server that is away may be on its way back; one that refuses is not, nor is a file.
 base::Result<std::unique_ptr<store::JobStore>> open_patiently(const config::Config& config,
                                                               base::Clock& clock, Leaving& leaving,
                                                               telemetry::Log& log) {
-    const base::SteadyTime deadline = clock.steady_now() + start_patience;
-    while (true) {
+    DEADMAN_TRY(const StoreUrl url, parse_store_url(config.store));
+    const base::SteadyTime began = clock.steady_now();
+    for (bool told = false;; told = true) {
         auto store = open_configured_store(config, clock);
-        if (store || store.error().code != ErrorCode::unavailable || clock.steady_now() >= deadline)
+        if (store || store.error().code != ErrorCode::unavailable ||
+            url.kind != StoreUrl::Kind::postgres || clock.steady_now() - began >= start_patience)
             return store;
-        log.warn("store_not_reachable_yet", {{"error", store.error()}});
+        if (!told)
+            log.warn("store_not_reachable_yet",
+                     {{"error", store.error()}, {"patience_us", start_patience}});
         if (leaving.wait(start_pause))
             return base::fail(ErrorCode::cancelled, "told to leave while waiting for the store");
     }

@@ -68,7 +68,7 @@ Checked<Query> Query::parse(std::string_view text, std::span<const std::string_v
         if (!name || !value)
             return invalid_parameter("query", "an escape is broken, or it is not UTF-8");
         if (std::find(known.begin(), known.end(), *name) == known.end())
-            return invalid_parameter(domain::clean_text(*name, 80),
+            return invalid_parameter(name->empty() ? "query" : domain::clean_text(*name, 80),
                                      "is not known here; known are: " + joined(known));
         if (*name != repeatable && query.has(*name))
             return invalid_parameter(*name, "may stand there only once");
