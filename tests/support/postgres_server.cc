@@ -1,5 +1,6 @@
 #include "tests/support/postgres_server.h"
 
+#include <cstdlib>
 #include <optional>
 #include <stdexcept>
 
@@ -36,7 +37,9 @@ void make_template() {
 
 store::PrivateServer& postgres_server() {
     static std::optional<store::PrivateServer> server = [] {
-        auto started = store::PrivateServer::start(system_clock);
+        auto started = store::PrivateServer::start(
+            system_clock,
+            {.show_log = std::getenv("DEADMAN_TEST_SERVER_LOG") != nullptr, .settings = {}});
         if (!started)
             throw std::runtime_error("private Postgres server: " + started.error().message);
         return std::optional(std::move(*started));

@@ -95,11 +95,12 @@ std::string PostgresWire::sqlstate_of(const std::string& sql) {
 }
 
 bool PostgresWire::blocks() {
-    PostgresWire control(url_);
+    if (!control_)
+        control_ = std::make_unique<PostgresWire>(url_);
     for (;;) {
         if (PQconsumeInput(connection_) == 0 || PQisBusy(connection_) == 0)
             return false;
-        const std::string waits = control.one(
+        const std::string waits = control_->one(
             "select coalesce((select wait_event_type = 'Lock' from pg_stat_activity where pid = " +
             std::to_string(pid_) + "), false)");
         if (waits == "t")
@@ -119,6 +120,16 @@ std::string PostgresWire::sqlstate_of_finish() {
     } catch (const WireFailure& failure) {
         return failure.sqlstate();
     }
+}
+
+int PostgresWire::take_notifications() {
+    run("select 1"); // brings what the server has for us
+    int count = 0;
+    while (PGnotify* heard = PQnotifies(connection_)) {
+        PQfreemem(heard);
+        ++count;
+    }
+    return count;
 }
 
 void PostgresWire::cut() {

@@ -9,6 +9,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -59,6 +60,9 @@ class PostgresWire {
     WireRows finish();
     std::string sqlstate_of_finish();
 
+    /// How many notifications have come in since the last call.
+    int take_notifications();
+
     /// Goes away without a word, as a killed process does.
     void cut();
 
@@ -70,6 +74,7 @@ class PostgresWire {
     WireRows collect();
 
     std::string url_;
+    std::unique_ptr<PostgresWire> control_; // asks what this one waits for
     pg_conn* connection_ = nullptr;
     int pid_ = 0;
 };

@@ -57,13 +57,15 @@ constexpr std::array lost_connection_states{std::string_view("08"), std::string_
                                             std::string_view("57P01"), std::string_view("57P02"),
                                             std::string_view("57P05")};
 
-std::string first_line(std::string_view text) {
-    while (!text.empty() && (text.back() == '\n' || text.back() == ' '))
-        text.remove_suffix(1);
-    const std::size_t end = text.find('\n');
-    if (text.starts_with("ERROR:  "))
-        return std::string(text.substr(8, end == std::string_view::npos ? end : end - 8));
-    return std::string(text.substr(0, end));
+/// The server's own sentence, without what the driver puts round it.
+std::string sentence_of(std::string_view text) {
+    constexpr std::string_view marks[] = {"ERROR:  ", "FATAL:  "};
+    for (const std::string_view mark : marks)
+        if (const std::size_t at = text.find(mark); at != std::string_view::npos)
+            text.remove_prefix(at + mark.size());
+    while (text.starts_with('\n'))
+        text.remove_prefix(1);
+    return std::string(text.substr(0, text.find('\n')));
 }
 
 Failure lost(std::string message, Sent sent) {
@@ -90,7 +92,7 @@ Failure translate_sqlstate(std::string_view sqlstate, std::string message, Sent 
 }
 
 Failure translate_failure(const std::exception& exception, Sent sent) {
-    std::string message = first_line(exception.what());
+    std::string message = sentence_of(exception.what());
     if (dynamic_cast<const pqxx::in_doubt_error*>(&exception) != nullptr)
         return {{ErrorCode::outcome_unknown, std::move(message)}, Remedy::none, true};
     if (dynamic_cast<const pqxx::statement_completion_unknown*>(&exception) != nullptr)

@@ -146,7 +146,7 @@ base::Status PrivateServer::launch() {
     options.argv = as_server_user(std::move(argv));
     options.working_directory = folder_.path();
     options.stdout_to = platform::StreamTo::null;
-    options.stderr_to = platform::StreamTo::null;
+    options.stderr_to = options_.show_log ? platform::StreamTo::inherit : platform::StreamTo::null;
     DEADMAN_TRY(auto child, platform::ChildProcess::spawn(options));
     process_ = std::make_unique<platform::ChildProcess>(std::move(child));
     return wait_until_ready();

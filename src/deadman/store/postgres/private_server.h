@@ -24,7 +24,8 @@
 namespace deadman::store {
 
 struct PrivateServerOptions {
-    bool durable = true; // as in production; false: fsync off, for tests that lose no power
+    bool durable = true;   // as in production; false: fsync off, for tests that lose no power
+    bool show_log = false; // on this process's standard error
     std::vector<std::string> settings; // more of them, "name=value"
 };
 

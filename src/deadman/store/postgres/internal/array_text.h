@@ -12,17 +12,17 @@ namespace deadman::store::postgres {
 
 class ArrayText {
   public:
-    void add(std::integral auto value) {
+    // A template, so that a text literal is not taken for a bool.
+    template <std::integral Number> void add(Number value) {
         separate();
-        char digits[24];
-        const auto end =
-            std::to_chars(digits, digits + sizeof digits, static_cast<std::int64_t>(value));
-        text_.append(digits, end.ptr);
-    }
-
-    void add(bool value) {
-        separate();
-        text_ += value ? 't' : 'f';
+        if constexpr (std::same_as<Number, bool>) {
+            text_ += value ? 't' : 'f';
+        } else {
+            char digits[24];
+            const auto end =
+                std::to_chars(digits, digits + sizeof digits, static_cast<std::int64_t>(value));
+            text_.append(digits, end.ptr);
+        }
     }
 
     void add(std::string_view value);

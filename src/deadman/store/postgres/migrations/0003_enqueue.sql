@@ -52,17 +52,22 @@ begin
         join deadman.idempotency i on i.key = u.key where i.job <> u.id;
 end $$;
 
--- Takes unique keys in key order, until each has a holder that is alive: the old holder may end between two statements.
+-- Takes unique keys in key order; each then has a holder that is alive. A holder may end between two statements. Many keys: the holders'
+-- rows are locked as they are met (an update that changes nothing), since a second round would take keys out of order and
+-- deadlock. One key, perhaps in a long transaction of an application: not locked, or the holder could not end before that does; tried again.
 create function deadman.take_unique_keys(ids bigint[], keys text[]) returns table(ord int, job bigint) language plpgsql as $$
 begin
-    loop
+    if cardinality(keys) > 1 then
         insert into deadman.unique_key as t (key, job)
             select * from (select distinct on (u.key) u.key, u.id from unnest(ids, keys) with ordinality u(id, key, ord)
                 where u.key is not null order by u.key, u.ord) k
-            on conflict do nothing;
-        exit when not exists (select from unnest(keys) u(key) left join deadman.unique_key k on k.key = u.key
-            where u.key is not null and k.job is null);
-    end loop;
+            on conflict (key) do update set job = t.job where false;
+    else
+        loop
+            insert into deadman.unique_key(key, job) select keys[1], ids[1] where keys[1] is not null on conflict do nothing;
+            exit when keys[1] is null or exists (select from deadman.unique_key k where k.key = keys[1]);
+        end loop;
+    end if;
     -- Our own row first: at REPEATABLE READ a predecessor that ended since is still to be seen beside it.
     return query select u.ord::int, h.job from unnest(ids, keys) with ordinality u(id, key, ord)
         cross join lateral (select k.job from deadman.unique_key k where k.key = u.key order by k.job = any (ids) desc limit 1) h

@@ -1,0 +1,246 @@
+// What is particular to the Postgres store: migrations, a server that goes away, partitions, fences
+// after a promotion, wake-ups.
+//
+// Goal:   each keeps its promise while the server misbehaves in the way named.
+// Method: a private server, killed and started again; catalogues changed behind the store's back.
+
+#include <atomic>
+#include <thread>
+
+#include <gtest/gtest.h>
+
+#include "tests/support/postgres_server.h"
+#include "tests/support/postgres_store.h"
+#include "tests/support/postgres_wire.h"
+
+namespace deadman::test {
+namespace {
+
+using namespace std::chrono_literals;
+using base::ErrorCode;
+
+class PostgresStore : public testing::Test {
+  protected:
+    PostgresStore() : c(database.url()), store(open_store(clock, database.url(), shift)) {}
+
+    void advance(base::Duration by) {
+        shift->wall_us += by.count();
+        shift->steady_us += by.count();
+    }
+
+    base::SystemClock clock;
+    PostgresDatabase database;
+    PostgresWire c;
+    std::shared_ptr<store::ClockShift> shift = std::make_shared<store::ClockShift>();
+    std::unique_ptr<store::JobStore> store;
+};
+
+TEST_F(PostgresStore, ManyMigrateAtOnceAndOneDoes) {
+    c.run("drop schema deadman cascade");
+    std::atomic<int> applied{0};
+    std::vector<std::thread> starters;
+    for (int i = 0; i < 6; ++i)
+        starters.emplace_back([&] {
+            const auto own = open_store(clock, database.url());
+            const auto report = own->migrate();
+            ASSERT_TRUE(report) << report.error().message;
+            applied += report->from_version == 0 ? 1 : 0;
+        });
+    for (std::thread& starter : starters)
+        starter.join();
+    EXPECT_EQ(applied, 1);
+    EXPECT_EQ(enqueue(*store, 1).size(), 1u);
+}
+
+TEST_F(PostgresStore, NewerSchemaIsRefused) {
+    c.run("insert into deadman.schema_version(version, name) values (9999, 'of tomorrow')");
+    const auto report = store->migrate();
+    ASSERT_FALSE(report);
+    EXPECT_EQ(code_of(report), ErrorCode::conflict);
+}
+
+TEST_F(PostgresStore, SchemaThatIsMissingIsNamed) {
+    c.run("drop schema deadman cascade");
+    const auto refused = store->count_outstanding();
+    ASSERT_FALSE(refused);
+    EXPECT_EQ(code_of(refused), ErrorCode::conflict);
+}
+
+TEST(PostgresUrl, ThatCannotBeOneIsRefused) {
+    base::SystemClock clock;
+    store::PostgresOptions options;
+    options.url = "postgresql://host:notaport?nonsense";
+    const auto refused = store::PostgresJobStore::open(clock, options);
+    ASSERT_FALSE(refused);
+    EXPECT_EQ(code_of(refused), ErrorCode::invalid_argument);
+}
+
+TEST_F(PostgresStore, DatabaseThatDoesNotExistIsNamed) {
+    const auto other = open_store(clock, postgres_server().url("nowhere"));
+    const auto refused = other->now();
+    ASSERT_FALSE(refused);
+    EXPECT_EQ(code_of(refused), ErrorCode::unavailable);
+    EXPECT_NE(refused.error().message.find("nowhere"), std::string::npos)
+        << refused.error().message;
+}
+
+TEST_F(PostgresStore, LookupNumbersAreNotUsedUpByEnqueues) {
+    for (int i = 0; i < 20; ++i)
+        enqueue(*store, 50);
+    EXPECT_LT(c.number("select last_value from deadman.queue_number"), 10);
+}
+
+TEST_F(PostgresStore, FencesAreRaisedAfterAPromotionBeforeTheFirstClaim) {
+    const auto session = open_session(*store);
+    enqueue(*store, 2);
+    const auto before = value(store->claim(session.key, {.claim_no = 1, .queues = {"default"}}));
+    c.run("update deadman.cluster set timeline = '00000000'"); // as if a standby had been promoted
+    const auto after = value(store->claim(session.key, {.claim_no = 2, .queues = {"default"}}));
+    ASSERT_EQ(after.size(), 1u);
+    EXPECT_GE(after[0].run.fence.value, before[0].run.fence.value + (std::int64_t{1} << 32));
+}
+
+TEST_F(PostgresStore, PartitionsAreMadeWhereUpkeepSlept) {
+    const auto session = open_session(*store);
+    enqueue(*store, 1);
+    const auto claimed = value(store->claim(session.key, {.claim_no = 1, .queues = {"default"}}));
+    advance(24h * 30);
+    const store::RunEnd end{claimed[0].run, {}};
+    EXPECT_EQ(value(store->complete(session.key, {&end, 1})).at(0), domain::Verdict::ok);
+}
+
+TEST_F(PostgresStore, RetentionDropsWholePartitionsAndTheirJobs) {
+    const auto session = open_session(*store);
+    const auto ids = enqueue(*store, 3);
+    auto claimed =
+        value(store->claim(session.key, {.claim_no = 1, .queues = {"default"}, .max = 2}));
+    ASSERT_EQ(claimed.size(), 2u);
+    std::vector<store::RunEnd> ends{{claimed[0].run, {}}, {claimed[1].run, {}}};
+    ends[1].answer.kind = domain::AnswerKind::failed;
+    value(store->complete(session.key, ends));
+    const std::string day = c.one("select to_char(now() at time zone 'UTC', 'YYYYMMDD')");
+    const std::string there = "select count(*) from pg_class where relname = 'done_" + day + "'";
+    ASSERT_EQ(c.number(there), 1);
+
+    const auto leader = value(store->try_lead());
+    ASSERT_TRUE(leader);
+    store::UpkeepRequest request;
+    value(leader->sweep(request));
+    EXPECT_EQ(c.number(there), 1) << "too young";
+    advance(24h * 16);
+    EXPECT_EQ(value(leader->sweep(request)).pruned, 2);
+    EXPECT_EQ(c.number(there), 0);
+    EXPECT_FALSE(value(store->find(ids[0])));
+    EXPECT_FALSE(value(store->find(ids[1])));
+    EXPECT_TRUE(value(store->find(ids[2]))) << "it has not finished";
+    EXPECT_EQ(c.number("select count(*) from deadman.job"), 1);
+}
+
+TEST_F(PostgresStore, DeadIdRangesAreDropped) {
+    enqueue(*store, 1);
+    c.run("select setval('deadman.ticket', 25000000)");
+    c.run("delete from deadman.ready");
+    const auto leader = value(store->try_lead());
+    value(leader->sweep({}));
+    EXPECT_EQ(c.number("select count(*) from pg_class where relname = 'job_0'"), 0);
+    EXPECT_EQ(enqueue(*store, 1).size(), 1u);
+}
+
+TEST_F(PostgresStore, EnqueueWakesWhoWaits) {
+    const std::vector<std::string> queues{"default"};
+    const auto session = open_session(*store);
+    const auto nothing = value(store->claim(session.key, {.claim_no = 1, .queues = queues}));
+    ASSERT_TRUE(nothing.empty());
+    // Until the announcement stands, waits are short.
+    ASSERT_TRUE(eventually([&] {
+        store->wait_for_work(queues, 20ms);
+        return c.number("select count(*) from deadman.waiter") == 1;
+    }));
+    std::thread producer([&] {
+        PostgresWire other(database.url());
+        other.run("select deadman.enqueue('work')");
+    });
+    const auto start = clock.steady_now();
+    std::vector<store::Claimed> claimed;
+    for (int no = 2; claimed.empty() && clock.steady_now() - start < 20s; ++no) {
+        store->wait_for_work(queues, 30s);
+        claimed = value(store->claim(session.key, {.claim_no = no, .queues = queues}));
+    }
+    producer.join();
+    EXPECT_EQ(claimed.size(), 1u);
+    EXPECT_LT(clock.steady_now() - start, 10s);
+}
+
+TEST_F(PostgresStore, NotifiesOnlyWhileSomebodyWaits) {
+    c.run("listen deadman_wake");
+    enqueue(*store, 1);
+    EXPECT_EQ(c.take_notifications(), 0);
+    c.run("insert into deadman.waiter values (gen_random_uuid(), '{default}', clock_timestamp() + "
+          "interval '1 min')");
+    enqueue(*store, 10);
+    EXPECT_EQ(c.take_notifications(), 1);
+    enqueue(*store, 1, {.kind = "work", .queue = "other"});
+    EXPECT_EQ(c.take_notifications(), 0) << "nobody waits for that queue";
+}
+
+TEST_F(PostgresStore, InterruptEndsAWait) {
+    std::atomic<bool> stop{false};
+    std::atomic<bool> ended{false};
+    std::thread waiter([&] {
+        while (!stop)
+            store->wait_for_work(std::vector<std::string>{"default"}, 60s);
+        ended = true;
+    });
+    stop = true;
+    EXPECT_TRUE(eventually([&] {
+        store->interrupt();
+        return ended.load();
+    }));
+    waiter.join();
+}
+
+/// Its own server: it is killed.
+class PostgresOutage : public testing::Test {
+  protected:
+    base::SystemClock clock;
+    store::PrivateServer server = value(store::PrivateServer::start(clock));
+};
+
+TEST_F(PostgresOutage, CallsAnswerUnavailableAndRecoverByThemselves) {
+    const auto store = open_store(clock, server.url());
+    value(store->migrate());
+    const auto session = open_session(*store);
+    const auto ids = enqueue(*store, 3);
+    const auto claimed =
+        value(store->claim(session.key, {.claim_no = 1, .queues = {"default"}, .max = 1}));
+
+    server.kill();
+    // Its processes notice one after the other that their parent is gone; whoever is quick may
+    // still be served.
+    ASSERT_TRUE(
+        eventually([&] { return code_of(store->count_outstanding()) == ErrorCode::unavailable; }));
+    const auto start = clock.steady_now();
+    EXPECT_EQ(code_of(store->renew(session.key, {})), ErrorCode::unavailable);
+    const domain::JobSpec spec{.kind = "work"};
+    EXPECT_EQ(code_of(store->enqueue({&spec, 1})), ErrorCode::unavailable);
+    EXPECT_EQ(code_of(store->try_lead()), ErrorCode::unavailable);
+    EXPECT_LT(clock.steady_now() - start, 5s);
+
+    value(server.start_again());
+    EXPECT_TRUE(eventually([&] { return store->count_outstanding().has_value(); }));
+    EXPECT_EQ(value(store->count_outstanding()), 3);
+    EXPECT_TRUE(eventually([&] { return store->renew(session.key, {}).has_value(); }));
+    const store::RunEnd end{claimed[0].run, {}};
+    EXPECT_EQ(value(store->complete(session.key, {&end, 1})).at(0), domain::Verdict::ok);
+}
+
+TEST_F(PostgresOutage, StoreOpensWhileTheServerIsAway) {
+    server.stop();
+    const auto store = open_store(clock, server.url());
+    EXPECT_EQ(code_of(store->migrate()), ErrorCode::unavailable);
+    value(server.start_again());
+    EXPECT_TRUE(eventually([&] { return store->migrate().has_value(); }));
+}
+
+} // namespace
+} // namespace deadman::test
