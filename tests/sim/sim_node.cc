@@ -328,7 +328,10 @@ void SimNode::transact(const store::RunKey& run) {
                 again->second.outcome = worker::TransactionOutcome::committed;
             else if (result.error().code == base::ErrorCode::outcome_unknown)
                 again->second.outcome = worker::TransactionOutcome::unknown;
-            if (!result)
+            // A careless handler says "succeeded" although it cannot know.
+            const bool careless = again->second.outcome == worker::TransactionOutcome::unknown &&
+                                  world_.random().chance(0.5);
+            if (!result && !careless)
                 answer.kind = domain::AnswerKind::error;
             at(world_.between(1us, 50ms), [this, run, answer] { finish(run, answer); });
         });
