@@ -3,9 +3,11 @@ deadman_module(serve
     INCLUDE_ROOT "${PROJECT_SOURCE_DIR}"
     ENABLED DEADMAN_HTTP
     SOURCES
+        process_metrics.cc
         serve_process.cc
         verb_serve.cc
     HEADERS
+        process_metrics.h
         serve_process.h
     DEPS
         cli

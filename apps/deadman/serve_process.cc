@@ -8,6 +8,7 @@
 #include <thread>
 
 #include "apps/deadman/output.h"
+#include "apps/deadman/process_metrics.h"
 #include "apps/deadman/store_url.h"
 #include "apps/deadman/worker_process.h"
 #include "deadman/http/server.h"
@@ -141,8 +142,13 @@ base::Result<std::unique_ptr<store::JobStore>> open_patiently(const config::Conf
 class Inside {
   public:
     Inside(const config::Config& config, store::JobStore& store, base::Clock& clock,
-           telemetry::Log& log)
-        : upkeep_(upkeep_request(config), {.store = store, .clock = clock, .log = &log}),
+           telemetry::Log& log, telemetry::Metrics& metrics)
+        : counts_(metrics, clock),
+          upkeep_(upkeep_request(config),
+                  {.store = store,
+                   .clock = clock,
+                   .log = &log,
+                   .on_sweep = [this](const auto& report) { counts_.on_sweep(report); }}),
           store_(store), clock_(clock), log_(log), upkeep_thread_([this] { upkeep_.run(); }) {}
 
     ~Inside() {
@@ -156,13 +162,18 @@ class Inside {
     /// Until it has drained.
     void work(worker::WorkerOptions options, worker::HandlerRegistry handlers, Leaving& leaving) {
         worker::Worker worker(std::move(options), std::move(handlers),
-                              {.store = store_, .clock = clock_, .log = &log_});
+                              {.store = store_,
+                               .clock = clock_,
+                               .log = &log_,
+                               .observer = &counts_,
+                               .leave_process = nullptr});
         leaving.attach(&worker);
         worker.run();
         leaving.attach(nullptr);
     }
 
   private:
+    ProcessMetrics counts_;
     scheduler::Upkeep upkeep_;
     store::JobStore& store_;
     base::Clock& clock_;
@@ -207,6 +218,8 @@ http::ServerOptions server_options(const config::Config& config, const Listen& a
     options.api.version = DEADMAN_VERSION;
     options.api.payload_limits.max_bytes = config.limits.max_payload_bytes;
     options.api.guard.hosts = {http::host_without_port(asked.host), listen.address};
+    for (const std::string& host : config.hosts)
+        options.api.guard.hosts.push_back(http::host_without_port(host));
     options.api.guard.any_address = listen.is_any;
     options.api.guard.token = std::move(token);
     return options;
@@ -263,7 +276,7 @@ base::Status run_serve_process(const config::Config& config, const ServeOptions&
     DEADMAN_TRY(const StoreUrl url, parse_store_url(config.store));
     print_welcome(config, door.listen, options.with_worker ? &handlers : nullptr, url.redacted());
 
-    Inside inside(config, *store, clock, log);
+    Inside inside(config, *store, clock, log, metrics);
     std::thread working;
     if (options.with_worker)
         working = std::thread([&] { inside.work(worker_settings, std::move(handlers), leaving); });

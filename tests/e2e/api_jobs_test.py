@@ -355,6 +355,14 @@ def test_system_routes(idle):
     assert 'deadman_http_requests_total{route="/v1/jobs",status="201"}' in metrics
 
 
+def test_runs_are_counted(server):
+    job_id = server.enqueue("ok")
+    server.wait_for_state(job_id, "succeeded")
+    wanted = ('deadman_job_attempts_total{outcome="succeeded"}', 'deadman_job_run_seconds_count{kind="ok"}',
+              'deadman_jobs_enqueued_total{queue="default"}', "deadman_leader 1")
+    eventually(lambda: all(name in server.get("/metrics").body.decode() for name in wanted), what="the counts")
+
+
 def test_head_is_get_without_a_body(idle):
     answer = idle.request("HEAD", "/v1/version")
     assert answer.status == 200 and answer.body == b""

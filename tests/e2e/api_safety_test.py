@@ -68,6 +68,38 @@ def test_content_types_that_a_form_can_send_are_refused(server, content_type):
     assert server.get("/v1/jobs").json["items"] == []
 
 
+def test_names_that_the_configuration_lists_are_answered(tmp_path):
+    with Server(tmp_path, "--no-worker", config='hosts = ["jobs.example.com"]\n') as running:
+        own = {"Host": "jobs.example.com", "Origin": "https://jobs.example.com"}
+        assert running.post("/v1/queues/default:resume", headers=own).status == 200
+        assert running.get("/v1/jobs", headers={"Host": "other.example.com"}).status == 421
+
+
+def test_on_loopback_of_ipv6(tmp_path):
+    try:
+        with socket.socket(socket.AF_INET6) as probe:
+            probe.bind(("::1", 0))
+            port = probe.getsockname()[1]
+    except OSError:
+        pytest.skip("no IPv6 here")
+    process = subprocess.Popen([BINARY, "serve", "--no-worker", "--data-dir", str(tmp_path), "--listen", f"[::1]:{port}"],
+                               stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, cwd=tmp_path)
+
+    def look():
+        try:
+            with socket.create_connection(("::1", port), timeout=5) as connection:
+                connection.sendall(b"GET /livez HTTP/1.1\r\nHost: [::1]:7350\r\nConnection: close\r\n\r\n")
+                return connection.recv(4096).startswith(b"HTTP/1.1 200")
+        except OSError:
+            return False
+
+    try:
+        eventually(look)
+    finally:
+        process.terminate()
+        assert process.wait(20) == 0
+
+
 def test_a_charset_does_not_matter(server):
     answer = server.request("POST", "/v1/queues/default:resume", headers={"Content-Type": "Application/JSON; charset=utf-8"})
     assert answer.status == 200

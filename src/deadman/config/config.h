@@ -85,6 +85,7 @@ struct Config {
     std::string store;  // sqlite:PATH, postgres://...
     std::string listen; // host:port
     std::string token_file;
+    std::vector<std::string> hosts; // beside the address that it listens on
     std::string log_level;
     std::string log_format;
     WorkerConfig worker;

@@ -43,6 +43,7 @@ constexpr std::array bindings{
     Binding{"store", [](Config& c, const Value& v) { c.store = text(v); }},
     Binding{"listen", [](Config& c, const Value& v) { c.listen = text(v); }},
     Binding{"token_file", [](Config& c, const Value& v) { c.token_file = text(v); }},
+    Binding{"hosts", [](Config& c, const Value& v) { c.hosts = std::get<TextList>(v); }},
     Binding{"log_level", [](Config& c, const Value& v) { c.log_level = text(v); }},
     Binding{"log_format", [](Config& c, const Value& v) { c.log_format = text(v); }},
     Binding{"worker.name", [](Config& c, const Value& v) { c.worker.name = text(v); }},

@@ -32,7 +32,7 @@ struct Row {
 };
 
 std::string expected(const Row& row) {
-    const auto whole = [](std::string text) {
+    const auto whole = [](const std::string& text) {
         return text.empty() || text.ends_with('Z') ? text : text + ":00.000000Z";
     };
     return whole(row.from) + " " + whole(row.until);

@@ -35,10 +35,10 @@ Problem too_large(std::size_t most) {
 
 } // namespace
 
-Api::Api(ApiOptions options, ApiSurroundings surroundings)
+Api::Api(const ApiOptions& options, ApiSurroundings surroundings)
     : surroundings_(surroundings), guard_(options.guard),
       jobs_({options.payload_limits, cursor_key(options.guard.token)}, surroundings.store,
-            surroundings.clock),
+            surroundings.clock, surroundings.metrics),
       system_(options.version, {surroundings.store, surroundings.clock, surroundings.metrics,
                                 surroundings.watch, draining_}) {
     jobs_.add_to(router_);

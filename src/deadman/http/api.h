@@ -39,7 +39,7 @@ struct ApiSurroundings {
 
 class Api {
   public:
-    Api(ApiOptions options, ApiSurroundings surroundings);
+    Api(const ApiOptions& options, ApiSurroundings surroundings);
 
     /// Gives the request its id, and finds what is to be done: an answer at once, or a route to
     /// run.

@@ -15,9 +15,9 @@ namespace {
 class ExchangesTest : public testing::Test {
   protected:
     ExchangePtr make(base::SteadyTime began = {}) {
-        return std::make_shared<Exchange>(Request{}, Match{}, began, [this](Response response) {
-            statuses_.push_back(response.status);
-        });
+        return std::make_shared<Exchange>(
+            Request{}, Match{}, began,
+            [this](const Response& response) { statuses_.push_back(response.status); });
     }
 
     static auto with_status(int status) {

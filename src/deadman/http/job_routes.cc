@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <map>
 
 #include "deadman/http/internal/json_writer.h"
 #include "deadman/http/job_input.h"
@@ -91,9 +92,11 @@ void AnnouncedKinds::refresh() {
     }
 }
 
-JobRoutes::JobRoutes(JobRoutesOptions options, store::JobStore& store, base::Clock& clock)
-    : options_(std::move(options)), store_(store), clock_(clock), listings_(options_.cursor_key),
-      kinds_(store, clock), max_job_bytes_(options_.payload_limits.max_bytes + envelope_bytes),
+JobRoutes::JobRoutes(JobRoutesOptions options, store::JobStore& store, base::Clock& clock,
+                     telemetry::Metrics& metrics)
+    : options_(std::move(options)), store_(store), clock_(clock), metrics_(metrics),
+      listings_(options_.cursor_key), kinds_(store, clock),
+      max_job_bytes_(options_.payload_limits.max_bytes + envelope_bytes),
       max_batch_bytes_(std::max(least_batch_bytes, max_job_bytes_ + envelope_bytes)) {}
 
 void JobRoutes::add_to(Router& router) {
@@ -142,11 +145,22 @@ void JobRoutes::add_to(Router& router) {
     on_one("DELETE", "/v1/jobs/{id}", deleting, &JobRoutes::remove);
 }
 
+void JobRoutes::count_new(std::span<const domain::JobSpec> jobs,
+                          std::span<const store::Enqueued> answers) {
+    std::map<std::string, int> by_queue;
+    for (std::size_t i = 0; i < jobs.size(); ++i)
+        by_queue[jobs[i].queue] += answers[i].is_new ? 1 : 0;
+    for (const auto& [queue, count] : by_queue)
+        metrics_.counter(telemetry::metric::jobs_enqueued_total, {{"queue", queue}}).add(count);
+}
+
 Checked<std::vector<store::Enqueued>>
 JobRoutes::enqueue_all(std::span<const domain::JobSpec> jobs) {
     auto answers = store_.enqueue(jobs);
-    if (answers)
+    if (answers) {
+        count_new(jobs, *answers);
         return std::move(*answers);
+    }
     Problem problem = problem_of(answers.error());
     // The only conflict that an enqueue knows of.
     if (answers.error().code == base::ErrorCode::conflict)

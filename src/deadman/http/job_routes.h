@@ -2,7 +2,7 @@
 // JobRoutes: /v1/jobs and what is below it.
 //
 // Thread-safety: safe for concurrent use.
-// Ownership:     store and clock must outlive it, and it the router.
+// Ownership:     store, clock and metrics must outlive it, and it the router.
 
 #include <chrono>
 #include <mutex>
@@ -15,6 +15,7 @@
 #include "deadman/http/job_listing.h"
 #include "deadman/http/router.h"
 #include "deadman/store/job_store.h"
+#include "deadman/telemetry/metrics.h"
 
 namespace deadman::http {
 
@@ -45,7 +46,8 @@ struct JobRoutesOptions {
 
 class JobRoutes {
   public:
-    JobRoutes(JobRoutesOptions options, store::JobStore& store, base::Clock& clock);
+    JobRoutes(JobRoutesOptions options, store::JobStore& store, base::Clock& clock,
+              telemetry::Metrics& metrics);
 
     void add_to(Router& router);
 
@@ -63,11 +65,13 @@ class JobRoutes {
     Checked<Response> retry(const std::string& id);
     Checked<Response> remove(const std::string& id);
 
+    void count_new(std::span<const domain::JobSpec> jobs, std::span<const store::Enqueued> answers);
     Checked<std::vector<store::Enqueued>> enqueue_all(std::span<const domain::JobSpec> jobs);
 
     JobRoutesOptions options_;
     store::JobStore& store_;
     base::Clock& clock_;
+    telemetry::Metrics& metrics_;
     JobListings listings_;
     AnnouncedKinds kinds_;
     std::size_t max_job_bytes_;

@@ -105,6 +105,7 @@ class Server::Engine {
     void receive(const drogon::HttpRequestPtr& from, DrogonReply&& reply);
     void dispatch(Request request, Match match, DrogonReply reply);
     void look_for_stuck();
+    void refuse_older_than(base::SteadyTime time);
     void refuse(Exchange& exchange, const std::function<Problem(bool begun)>& problem);
 
     const ServerOptions options_;
@@ -199,8 +200,11 @@ void Server::Engine::dispatch(Request request, Match match, DrogonReply reply) {
 void Server::Engine::look_for_stuck() {
     const bool is_up = watch_.is_up();
     const base::Duration patience = is_up ? options_.answer_within : patience_without_store;
-    const base::SteadyTime now = surroundings_.clock.steady_now();
-    for (const ExchangePtr& exchange : exchanges_.older_than(now - patience)) {
+    refuse_older_than(surroundings_.clock.steady_now() - patience);
+}
+
+void Server::Engine::refuse_older_than(base::SteadyTime time) {
+    for (const ExchangePtr& exchange : exchanges_.older_than(time)) {
         const bool changes_state = exchange->match().route->access.changes_state;
         refuse(*exchange, [&](bool begun) { return store_away(begun && changes_state); });
     }
@@ -217,10 +221,13 @@ void Server::Engine::stop() {
         return;
     leaving_ = true;
     exchanges_.wait_until_empty(surroundings_.clock, options_.stop_within);
+    // What still runs is answered now: once the loops are gone, nobody may post to them.
+    refuse_older_than(base::SteadyTime::max());
     // Behind the answers that have been posted to the loop.
     drogon::app().getIOLoop(0)->runInLoop([] { drogon::app().quit(); });
     loop_.join();
     pool_.reset();
+    trantor::Logger::setOutputFunction([](const char*, const std::uint64_t) {}, [] {});
 }
 
 Server::Server(std::unique_ptr<Engine> engine) : engine_(std::move(engine)) {}
