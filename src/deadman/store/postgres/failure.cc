@@ -22,7 +22,7 @@ struct Row {
 // Whole codes before classes.
 constexpr std::array rows{
     Row{"DM001", ErrorCode::fenced},
-    Row{"DM002", ErrorCode::conflict},
+    Row{"DM002", ErrorCode::conflict, Remedy::own_lease},
     Row{"DM003", ErrorCode::cancelled},
     Row{"DM004", ErrorCode::conflict},
     Row{"DM005", ErrorCode::unavailable, Remedy::raise_fence},

@@ -31,7 +31,7 @@ INSTANTIATE_TEST_SUITE_P(
     Table, SqlStates,
     testing::Values(
         Expected{"DM001", Sent::deciding, ErrorCode::fenced, Remedy::none, false},
-        Expected{"DM002", Sent::writing, ErrorCode::conflict, Remedy::none, false},
+        Expected{"DM002", Sent::writing, ErrorCode::conflict, Remedy::own_lease, false},
         Expected{"DM003", Sent::writing, ErrorCode::cancelled, Remedy::none, false},
         Expected{"DM004", Sent::deciding, ErrorCode::conflict, Remedy::none, false},
         Expected{"DM005", Sent::deciding, ErrorCode::unavailable, Remedy::raise_fence, false},

@@ -55,7 +55,11 @@ PrivateServer::PrivateServer(base::Clock& clock, platform::TemporaryDirectory fo
       options_(std::move(options)) {}
 
 PrivateServer::~PrivateServer() {
-    stop();
+    if (!process_)
+        return;
+    process_->signal_process(SIGQUIT); // at once: its data goes with it
+    if (!process_->wait(stop_patience))
+        process_->kill_group();
 }
 
 base::Result<PrivateServer> PrivateServer::start(base::Clock& clock,
@@ -82,7 +86,7 @@ std::string PrivateServer::data_folder() const {
 }
 
 std::string PrivateServer::url(const std::string& database) const {
-    return "postgresql://deadman@127.0.0.1:" + std::to_string(port_) + "/" + database;
+    return "postgresql://postgres@127.0.0.1:" + std::to_string(port_) + "/" + database;
 }
 
 int PrivateServer::pid() const {
@@ -118,7 +122,8 @@ std::vector<std::string> as_server_user(std::vector<std::string> argv) {
 base::Status PrivateServer::make_cluster() {
     if (platform::is_superuser())
         DEADMAN_TRY_STATUS(run({"chown", "postgres:", folder_.path()}));
-    return run(as_server_user({binaries_ + "/initdb", "-D", data_folder(), "-U", "deadman",
+    // Not a user named `deadman`: unqualified names would then mean our schema.
+    return run(as_server_user({binaries_ + "/initdb", "-D", data_folder(), "-U", "postgres",
                                "--auth=trust", "-E", "UTF8", "--locale=C", "--no-sync"}));
 }
 

@@ -102,6 +102,7 @@ base::Result<pqxx::result> Store::query(const Statement& statement, const pqxx::
 bool Store::mend(const Failure& failure, int attempt) {
     switch (failure.remedy) {
     case Remedy::none:
+    case Remedy::own_lease: // transact does that
         return false;
     case Remedy::repeat:
         if (attempt >= most_repeats)

@@ -18,6 +18,8 @@ const Statement batch_statement{
 const Statement all_statement{"complete_all", "select deadman.complete_all($1, $2, $3, $4)"};
 const Statement guard_statement{"guard", "select deadman.guard($1, $2, $3)"};
 const Statement complete_statement{"complete", "select deadman.complete($1, $2, $3, $4)"};
+const Statement hand_back_statement{"hand_back_as_transactional",
+                                    "select deadman.hand_back_as_transactional($1, $2, $3, $4)"};
 
 int outcome_number(AnswerKind kind) {
     switch (kind) {
@@ -150,6 +152,20 @@ base::Status Store::transact(const SessionKey& session, const RunKey& run,
     if (!result_json.empty())
         DEADMAN_TRY_STATUS(
             domain::validate_payload(result_json, {.max_bytes = domain::default_max_result_bytes}));
+    Remedy remedy = Remedy::none;
+    base::Status done = transact_once(session, run, result_json, body, remedy);
+    if (remedy != Remedy::own_lease)
+        return done;
+    DEADMAN_TRY_STATUS(query(hand_back_statement,
+                             {session.id.value, session.key, run.fence.value, run.job.value},
+                             Sent::deciding));
+    return base::fail(ErrorCode::conflict,
+                      "the run shared its lease: it was handed back and runs again with its own");
+}
+
+base::Status Store::transact_once(const SessionKey& session, const RunKey& run,
+                                  std::string_view result_json, const EffectBody& body,
+                                  Remedy& remedy) {
     DEADMAN_TRY(auto connection, pool_.acquire());
     Sent sent = Sent::writing;
     try {
@@ -174,6 +190,7 @@ base::Status Store::transact(const SessionKey& session, const RunKey& run,
             connection.discard();
         if (failure.remedy == Remedy::make_partitions || failure.remedy == Remedy::raise_fence)
             mend(failure, 0); // the body is not run twice here: the caller repeats
+        remedy = failure.remedy;
         return std::move(failure.error);
     }
 }

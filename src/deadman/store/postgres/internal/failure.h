@@ -24,6 +24,7 @@ enum class Remedy {
     reconnect,       // it was lost with its connection, and may be sent again
     make_partitions, // no partition for the time or the id
     raise_fence,     // the server took over from another one
+    own_lease,       // the run shares its lease, and needs one of its own to end in a transaction
 };
 
 struct Failure {

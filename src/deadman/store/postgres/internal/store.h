@@ -96,6 +96,11 @@ class Store final : public JobStore {
     base::SteadyTime steady_now() const;
 
   private:
+    /// `remedy` tells what would help where it failed.
+    base::Status transact_once(const SessionKey& session, const RunKey& run,
+                               std::string_view result_json, const EffectBody& body,
+                               Remedy& remedy);
+
     base::Status check_spec(const domain::JobSpec& spec) const;
     base::Result<std::vector<Finding>> findings_of(const Statement& statement);
 

@@ -74,23 +74,20 @@ begin
         where h.job <> u.id;
 end $$;
 
-create function deadman.due_at(due_us bigint, delay_us bigint) returns timestamptz language sql stable as $$
-    select coalesce(deadman.from_us(due_us), deadman.now() + deadman.span(delay_us))
-$$;
-
 create function deadman.insert_jobs(ids bigint[], kinds text[], payloads text[], queues text[], priorities smallint[], dues bigint[],
     delays bigint[], attempts smallint[], retries text[], timeouts bigint[], transactionals bool[], unique_keys text[])
 returns void language plpgsql as $$
 declare
+    moment timestamptz := deadman.now();
     queue record;
 begin
-    if exists (select from unnest(dues, delays) u(due, delay) where deadman.due_at(u.due, u.delay) > deadman.latest_time()) then
+    if exists (select from unnest(dues, delays) u(due, delay) where coalesce(deadman.from_us(u.due), moment + deadman.span(u.delay)) > deadman.latest_time()) then
         raise exception 'due: must not lie past the year 9999' using errcode = 'invalid_parameter_value';
     end if;
     perform deadman.queue_id(name) from (select distinct name from unnest(queues) name order by name) q;
     with spec as materialized (
         select u.id, u.kind, u.payload, q.id queue, u.priority, u.attempts, u.retry, u.timeout, u.transactional, u.unique_key,
-            deadman.due_at(u.due, u.delay) due,
+            coalesce(deadman.from_us(u.due), moment + deadman.span(u.delay)) due,
             (u.transactional::int + 2 * (u.unique_key is not null)::int)::smallint flags
         from unnest(ids, kinds, payloads, queues, priorities, dues, delays, attempts, retries, timeouts, transactionals, unique_keys)
             u(id, kind, payload, queue, priority, due, delay, attempts, retry, timeout, transactional, unique_key)
@@ -98,12 +95,12 @@ begin
         where u.id is not null),
     into_job as (
         insert into deadman.job(id, queue, priority, max_attempts, timeout_us, created_at, due, transactional, kind, retry, unique_key, payload)
-        select id, spec.queue, priority, spec.attempts, timeout, deadman.now(), due, transactional, kind, retry, unique_key, payload from spec),
+        select id, spec.queue, priority, spec.attempts, timeout, moment, due, transactional, kind, retry, unique_key, payload from spec),
     into_later as (
         insert into deadman.later(id, due, queue, priority, lane, flags)
-        select id, due, spec.queue, priority, 1, flags from spec where due > deadman.now())
+        select id, due, spec.queue, priority, 1, flags from spec where due > moment)
     insert into deadman.ready(queue, priority, lane, ticket, id, due, flags)
-        select spec.queue, priority, 1, id, id, coalesce(due, deadman.now()), flags from spec where due is null or due <= deadman.now();
+        select spec.queue, priority, 1, id, id, coalesce(due, moment), flags from spec where due is null or due <= moment;
     if exists (select from deadman.waiter) then
         for queue in select q.id, min(u.id) lowest from unnest(ids, queues) u(id, name) join deadman.queue q using (name) group by q.id loop
             perform deadman.wake(queue.id, queue.lowest);
@@ -115,7 +112,7 @@ end $$;
 create function deadman.enqueue_batch(kinds text[], payloads text[], queues text[], priorities smallint[], dues bigint[], delays bigint[],
     attempts smallint[], retries text[], timeouts bigint[], transactionals bool[], unique_keys text[], idempotency_keys text[],
     fingerprints text[], key_life interval)
-returns table(id bigint, is_new bool, replayed bool) language plpgsql as $$
+returns table(id bigint, is_new bool, replayed bool) language plpgsql set plan_cache_mode = force_generic_plan as $$
 declare
     drawn bigint[];
     answer bigint[];

@@ -17,7 +17,7 @@ $$;
 
 -- The answer is a snapshot: older than what other connections of the worker did meanwhile. running null: as it was.
 create function deadman.renew(p_session bigint, p_key uuid, running bigint[] default null)
-returns table(fence bigint, claim_no bigint, unended bigint[], cancel_requested bigint[]) language plpgsql as $$
+returns table(fence bigint, claim_no bigint, unended bigint[], cancel_requested bigint[]) language plpgsql set plan_cache_mode = force_generic_plan as $$
 begin
     update deadman.session s set renewed_at = deadman.now(), started = coalesce(running, s.started),
         lock_epoch = case when s.hints and exists (select from pg_locks l where l.locktype = 'advisory' and l.granted
@@ -164,7 +164,7 @@ begin
     end loop;
 end $$;
 
-create function deadman.promote_due(most int default 1000) returns bigint language plpgsql as $$
+create function deadman.promote_due(most int default 1000) returns bigint language plpgsql set plan_cache_mode = force_generic_plan as $$
 declare
     moved record;
     total bigint := 0;
@@ -193,7 +193,7 @@ end $$;
 -- moves what is due by now.
 create function deadman.claim(p_session bigint, p_key uuid, claim_no bigint, wanted int, names text[], cursor_queues int[],
     cursor_priorities smallint[], returned bigint[], fresh bigint[], returned_before bigint[], fresh_before bigint[])
-returns setof deadman.claimed language plpgsql as $$
+returns setof deadman.claimed language plpgsql set plan_cache_mode = force_generic_plan as $$
 declare
     got int;
 begin
@@ -211,7 +211,7 @@ end $$;
 
 -- A suspect runs alone: its session must hold nothing.
 create function deadman.claim_suspect(p_session bigint, p_key uuid, claim_no bigint, names text[])
-returns setof deadman.claimed language plpgsql as $$
+returns setof deadman.claimed language plpgsql set plan_cache_mode = force_generic_plan as $$
 declare
     place tid;
 begin
@@ -229,7 +229,7 @@ begin
 end $$;
 
 -- What a claim of unknown outcome took. Asked first; if it is empty, the claim is repeated under the same number.
-create function deadman.claim_result(p_session bigint, p_key uuid, p_claim_no bigint) returns setof deadman.claimed language plpgsql as $$
+create function deadman.claim_result(p_session bigint, p_key uuid, p_claim_no bigint) returns setof deadman.claimed language plpgsql set plan_cache_mode = force_generic_plan as $$
 begin
     perform deadman.hold_session(p_session, p_key);
     return query

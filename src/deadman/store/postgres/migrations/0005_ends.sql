@@ -16,18 +16,15 @@ begin
         select k.key from deadman.unique_key k where k.job = any (jobs) order by k.key for update));
 end $$;
 
-create function deadman.later_by(us bigint) returns timestamptz language sql stable as $$
-    select least(deadman.now() + deadman.span(coalesce(us, 0)), deadman.latest_time())
-$$;
-
 -- Ends runs of one session. What decides (ended, cancel) lies in the lease rows that the first statement locks, so it is one statement.
 -- Verdicts: ok, cancelled (an accepted cancel won), repeat (it had been ended by this session), busy (a transaction holds the lease of
 -- its own), fenced.
 create function deadman.complete_batch(p_session bigint, p_key uuid, p_fences bigint[], p_ids bigint[], p_outcomes smallint[],
     p_results text[], p_reasons text[], p_messages text[], p_delays bigint[])
-returns table(verdict text) language plpgsql as $$
+returns table(verdict text) language plpgsql set plan_cache_mode = force_generic_plan as $$
 #variable_conflict use_column
 declare
+    moment timestamptz := deadman.now();
     verdicts text[];
     keyed bigint[];
     woken record;
@@ -67,15 +64,15 @@ begin
     advanced as (update deadman.lease l set ended = b.ended, seq = seq + 1 from bits b where l.fence = b.fence and not b.is_over),
     into_done as (
         insert into deadman.done(id, fence, session, claimed_at, finished_at, state, attempt, snoozes, result, reason, message)
-        select id, fence, p_session, claimed_at, deadman.now(), final, spent, nullif(snoozes, 0), case when final = 1 then result end,
+        select id, fence, p_session, claimed_at, moment, final, spent, nullif(snoozes, 0), case when final = 1 then result end,
             coalesce(reason, case when final = 2 then 'error' end), message
         from ends where final < 10),
     into_run as (
         insert into deadman.run(id, fence, session, claimed_at, finished_at, outcome, attempt, reason, message)
-        select id, fence, p_session, claimed_at, deadman.now(), final, spent, reason, message from ends where final > 10),
+        select id, fence, p_session, claimed_at, moment, final, spent, reason, message from ends where final > 10),
     into_later as (  -- the handler answered: nobody blames the job any more
         insert into deadman.later(id, due, queue, priority, lane, flags, attempt, snoozes)
-        select id, deadman.later_by(delay), queue, priority, 0, flags, spent, snoozes + (final = 12)::int
+        select id, least(moment + deadman.span(coalesce(delay, 0)), deadman.latest_time()), queue, priority, 0, flags, spent, snoozes + (final = 12)::int
         from ends where final in (11, 12)),
     into_ready as (
         insert into deadman.ready(queue, priority, lane, ticket, id, due, flags, attempt, lapses, crashes, snoozes)
@@ -110,8 +107,9 @@ end $$;
 
 -- The common case at a third of the cost: every job of one shared lease succeeded, without a result. ids ascending, as the lease has them.
 -- Anything else (gone, cancelled, partly ended, keyed) changes nothing and answers false: then complete_batch decides.
-create function deadman.complete_all(p_session bigint, p_key uuid, p_fence bigint, p_ids bigint[]) returns bool language plpgsql as $$
+create function deadman.complete_all(p_session bigint, p_key uuid, p_fence bigint, p_ids bigint[]) returns bool language plpgsql set plan_cache_mode = force_generic_plan as $$
 declare
+    moment timestamptz := deadman.now();
     ended int;
 begin
     with x as (
@@ -120,7 +118,7 @@ begin
         returning fence, claimed_at, ids, attempts, snoozes),
     into_done as (
         insert into deadman.done(id, fence, session, claimed_at, finished_at, state, attempt, snoozes)
-        select u.id, x.fence, p_session, x.claimed_at, deadman.now(), 1, u.attempt + 1, nullif(u.snoozed, 0)
+        select u.id, x.fence, p_session, x.claimed_at, moment, 1, u.attempt + 1, nullif(u.snoozed, 0)
         from x, unnest(x.ids, x.attempts, x.snoozes) u(id, attempt, snoozed))
     select count(*) into ended from x;
     return ended = 1;
@@ -129,7 +127,7 @@ end $$;
 -- Inside the application's transaction: holds the run until the transaction ends, so that nobody hands it on before. The limits are the
 -- transaction's own; the last one lets the server notice a dead client during a long statement, where the other two say nothing.
 create function deadman.guard(job bigint, fence bigint, session_key uuid) returns void language plpgsql
-    security definer set search_path = pg_catalog, pg_temp as $$
+    security definer set search_path = pg_catalog, pg_temp set plan_cache_mode = force_generic_plan as $$
 declare
     held record;
     bound text;
@@ -153,7 +151,7 @@ end $$;
 
 -- Inside the application's transaction: the run ends as succeeded if and when the transaction commits.
 create function deadman.complete(job bigint, fence bigint, session_key uuid, result json default null) returns void language plpgsql
-    security definer set search_path = pg_catalog, pg_temp as $$
+    security definer set search_path = pg_catalog, pg_temp set plan_cache_mode = force_generic_plan as $$
 declare
     ended record;
     held record;
@@ -178,4 +176,17 @@ begin
         raise exception 'job % was cancelled', complete.job using errcode = 'DM003';
     end if;
     raise exception 'job % is no longer held by fence %', complete.job, complete.fence using errcode = 'DM001';
+end $$;
+
+-- A run that wants to end inside a transaction and shares its lease: it goes back, once, as one that gets a lease of its own.
+create function deadman.hand_back_as_transactional(p_session bigint, p_key uuid, p_fence bigint, p_id bigint) returns text language plpgsql as $$
+declare
+    answer text;
+begin
+    select c.verdict into answer from deadman.complete_batch(p_session, p_key, array[p_fence], array[p_id], array[13]::smallint[],
+        array[null]::text[], array['transactional']::text[], array[null]::text[], array[null]::bigint[]) c;
+    if answer = 'ok' then  -- the row that this very transaction put there: nobody else has seen it
+        update deadman.ready set flags = flags | 1 where id = p_id and ticket <> id;
+    end if;
+    return answer;
 end $$;

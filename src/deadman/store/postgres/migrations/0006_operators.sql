@@ -29,7 +29,7 @@ begin
 end $$;
 
 -- Bounded: a transaction may hold the run's lease for long, and then nothing is accepted.
-create function deadman.cancel(p_id bigint) returns text language plpgsql set lock_timeout = '500ms' as $$
+create function deadman.cancel(p_id bigint) returns text language plpgsql set lock_timeout = '500ms' set plan_cache_mode = force_generic_plan as $$
 declare
     at record;
     was record;
@@ -66,7 +66,7 @@ end $$;
 
 -- The mark on the done row decides between two retries: who sets it, inserts. A lock alone would not: at REPEATABLE READ the second would
 -- go on by its old snapshot.
-create function deadman.retry(p_id bigint) returns void language plpgsql as $$
+create function deadman.retry(p_id bigint) returns void language plpgsql set plan_cache_mode = force_generic_plan as $$
 declare
     spec record;
     at record;
@@ -98,7 +98,7 @@ begin
     perform deadman.wake(spec.queue, new_ticket);
 end $$;
 
-create function deadman.remove(p_id bigint) returns void language plpgsql as $$
+create function deadman.remove(p_id bigint) returns void language plpgsql set plan_cache_mode = force_generic_plan as $$
 begin
     perform from deadman.job where id = p_id;
     if not found then

@@ -35,7 +35,7 @@ end $$;
 -- Marks sessions as ended for good. Only with a fresh tick and outside grace, both as this statement sees them. A hint (the advisory lock is
 -- gone) shortens the lease to a grace, and only where the lock was once seen held under this very server process.
 -- How many runs each held is counted once, here and in a later snapshot: it sees every claim that was committed before the lock.
-create function deadman.reap_sessions(gap_us bigint, hint_grace_us bigint, most int default 100) returns bigint[] language plpgsql as $$
+create function deadman.reap_sessions(gap_us bigint, hint_grace_us bigint, most int default 100) returns bigint[] language plpgsql set plan_cache_mode = force_generic_plan as $$
 declare
     marked bigint[];
 begin
@@ -64,7 +64,7 @@ end $$;
 -- the next sweep comes back). A lapse blames: 3 where a renewal had named the run as started, else 1; suspect from 6; a crash where the
 -- session had held exactly this one run when it was marked.
 create function deadman.reap_leases(max_crashes int, only_session bigint default null, most int default 100)
-returns table(returned bigint, quarantined bigint) language plpgsql as $$
+returns table(returned bigint, quarantined bigint) language plpgsql set plan_cache_mode = force_generic_plan as $$
 declare
     keyed bigint[];
     wakes jsonb;
@@ -127,7 +127,7 @@ end $$;
 -- Moves what lies behind every live cursor into lane 0, where cursors are young, and advances the mark: never past a ticket that an open
 -- transaction may still commit (a ticket is closed once every transaction that could have drawn one up to it has ended), nor past a
 -- row that it could not lock.
-create function deadman.sweep_behind(most int default 1000) returns bigint language plpgsql as $$
+create function deadman.sweep_behind(most int default 1000) returns bigint language plpgsql set plan_cache_mode = force_generic_plan as $$
 declare
     total bigint := 0;
     moved record;

@@ -6,14 +6,17 @@ $$;
 -- Everything about jobs that is shown, for those of the ids that exist. One statement: each is in exactly one place.
 create function deadman.describe(wanted bigint[])
 returns table(id bigint, state text, kind text, queue text, priority smallint, payload text, attempt smallint, max_attempts smallint,
-    retry text, timeout_us bigint, transactional bool, unique_key text, lapses smallint, crashes smallint, snoozes int, cancel_requested bool,
+    retry text, timeout_us bigint, transactional bool, unique_key text, lapses int, crashes int, snoozes int, cancel_requested bool,
     created_us bigint, due_us bigint, fence bigint, session bigint, worker text, claimed_us bigint, finished_us bigint, reason text,
     message text, result text, percent smallint, note text)
-language sql stable as $$
+language plpgsql stable set plan_cache_mode = force_generic_plan as $$
+#variable_conflict use_column
+begin
+    return query
     with spec as materialized (select * from deadman.job j where j.id = any (wanted)),
     place as (
-        select r.id, 'pending' state, r.attempt, r.lapses, r.crashes, r.snoozes, false cancel_requested, r.due, null::bigint fence,
-            null::bigint session, null::timestamptz claimed_at, null::timestamptz finished_at, null reason, null message, null result
+        select r.id, 'pending'::text state, r.attempt, r.lapses, r.crashes, r.snoozes, false cancel_requested, r.due, null::bigint fence,
+            null::bigint session, null::timestamptz claimed_at, null::timestamptz finished_at, null::text reason, null::text message, null::text result
         from spec s join deadman.ready r on r.queue = s.queue and r.priority = s.priority and r.lane = 1 and r.ticket = s.id
         union all
         select r.id, 'pending', r.attempt, r.lapses, r.crashes, r.snoozes, false, r.due, null, null, null, null, null, null, null
@@ -33,7 +36,7 @@ language sql stable as $$
             case when d.state = 3 then 'cancelled' else d.reason end, d.message, d.result
         from deadman.done d where d.id = any (wanted) and not d.retried)
     select s.id, p.state, s.kind, (select name from deadman.queue q where q.id = s.queue), s.priority, s.payload, p.attempt, s.max_attempts,
-        s.retry, s.timeout_us, s.transactional, s.unique_key, p.lapses, p.crashes, p.snoozes, p.cancel_requested,
+        s.retry, s.timeout_us, s.transactional, s.unique_key, p.lapses::int, p.crashes::int, p.snoozes, p.cancel_requested,
         deadman.to_us(s.created_at), deadman.to_us(coalesce(p.due, s.due, s.created_at)), coalesce(p.fence, last_run.fence), p.session,
         (select w.name from deadman.worker w where w.session = p.session), deadman.to_us(coalesce(p.claimed_at, last_run.claimed_at)),
         deadman.to_us(p.finished_at), p.reason, coalesce(p.message, last_message.message), p.result, g.percent, g.note
@@ -44,8 +47,8 @@ language sql stable as $$
                 select r.fence, r.message from deadman.run r where r.id = s.id and r.message is not null
                 union all select d.fence, d.message from deadman.done d where d.id = s.id and d.retried and d.message is not null) e
             where p.message is null order by e.fence desc limit 1) last_message on true
-        left join deadman.progress g on g.job = s.id and g.fence = coalesce(p.fence, last_run.fence)
-$$;
+        left join deadman.progress g on g.job = s.id and g.fence = coalesce(p.fence, last_run.fence);
+end $$;
 
 create function deadman.runs_of(p_id bigint)
 returns table(fence bigint, outcome smallint, attempt smallint, session bigint, worker text, claimed_us bigint, finished_us bigint, reason text,
@@ -198,7 +201,7 @@ end $$;
 create function deadman.enqueue(kind text, payload json default '{}', queue text default 'default', priority int default 5,
     run_at timestamptz default null, max_attempts int default 20, unique_key text default null, idempotency_key text default null,
     transactional bool default false, timeout interval default '5 min')
-returns bigint language plpgsql security definer set search_path = pg_catalog, pg_temp as $$
+returns bigint language plpgsql security definer set search_path = pg_catalog, pg_temp set plan_cache_mode = force_generic_plan as $$
 declare
     timeout_us bigint := (extract(epoch from timeout) * 1000000)::bigint;
     print text;
