@@ -47,6 +47,31 @@ TEST_P(JobStoreContract, ErrorOfTheBodyRollsBackAndTheRunGoesOn) {
     EXPECT_EQ(state(id), JobState::scheduled);
 }
 
+TEST_P(JobStoreContract, JobThatWasNotDeclaredTransactionalEndsInATransactionAllTheSame) {
+    const domain::JobId id = enqueue(spec());
+    enqueue(spec()); // so that a claim has something to share
+    const store::Session session = open_session();
+    const auto body = [&](store::EffectTransaction& transaction) -> base::Status {
+        return fixture().write_effect(transaction, "once");
+    };
+    const auto transact_first = [&]() -> base::Status {
+        for (const store::Claimed& claimed : claim(session, 2))
+            if (claimed.run.job == id)
+                return store().transact(session.key, claimed.run, {}, body);
+        return base::fail(ErrorCode::not_found, "the job was not claimable");
+    };
+    auto done = transact_first();
+    if (!done) { // a store where leases are shared hands it back once, with a lease of its own
+        EXPECT_EQ(done.error().code, ErrorCode::conflict) << done.error().message;
+        EXPECT_TRUE(fixture().effects().empty());
+        EXPECT_EQ(record(id).attempts_spent, 0);
+        done = transact_first();
+    }
+    ASSERT_TRUE(done) << done.error().message;
+    EXPECT_EQ(state(id), JobState::succeeded);
+    EXPECT_EQ(fixture().effects(), (std::vector<std::string>{"once"}));
+}
+
 TEST_P(JobStoreContract, BodyThatThrowsRollsBack) {
     const domain::JobId id = enqueue(transactional_spec());
     const store::Session session = open_session();

@@ -43,6 +43,7 @@ constexpr std::array rows{
     Row{"53300", ErrorCode::unavailable}, // too many connections
     Row{"54000", ErrorCode::invalid_argument},
     Row{"54001", ErrorCode::invalid_argument},
+    Row{"55000", ErrorCode::unavailable}, // in recovery: it may be promoted
     Row{"55P03", ErrorCode::unavailable}, // a lock was not to be had in time
     Row{"57014", ErrorCode::unavailable}, // cancelled by a timeout: rolled back
     Row{"57P03", ErrorCode::unavailable}, // starting up

@@ -103,6 +103,7 @@ create table deadman.progress(
     note text not null,
     noted_at timestamptz not null
 );
+create index progress_noted on deadman.progress(noted_at);
 
 -- One row per claim; one per job where the job may end inside an application's transaction ("solo").
 -- A partial completion rewrites two short bit strings and leaves the arrays where they are.

@@ -206,6 +206,11 @@ create function deadman.forget_keys(most int) returns void language plpgsql as $
 begin
     delete from deadman.idempotency where key in (select key from deadman.idempotency where expires_at <= deadman.now()
         order by expires_at limit most for update skip locked);
+    -- Names of workers are shown with their runs, and notes with their jobs: both outlive them by a month or two.
+    delete from deadman.worker w where w.started_at < deadman.now() - interval '60 days'
+        and not exists (select from deadman.session s where s.id = w.session);
+    delete from deadman.progress where job in (select job from deadman.progress where noted_at < deadman.now() - interval '30 days'
+        order by noted_at limit most);
     delete from deadman.waiter where until < clock_timestamp() - interval '1 minute';
 end $$;
 
