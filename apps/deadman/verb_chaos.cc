@@ -188,6 +188,8 @@ void add_chaos_verb(CLI::App& app, int& exit_code) {
                     "Jobs that stop their worker past its lease; -1: some")
         ->check(CLI::Range(-1, 1'000'000));
     run->add_option("--report", arguments->report, "Write the report to this file, as JSON");
+    run->add_option("--logs", arguments->keep,
+                    "Keep the journal and the workers' log in this folder, which should be new");
     run->add_option(
            "--guard", arguments->guard,
            "transaction: effect and completion commit together; two-stores: a guard that is "

@@ -35,13 +35,14 @@ std::string_view stage_name(Stage stage) {
 Fate draw_fate(const FatePlan& plan, int job_number, int run_number) {
     if (run_number == 1)
         if (const auto index = pause_index(plan, job_number))
-            return {FateKind::pauses, stages[*index % 3]};
+            return {FateKind::pauses, stages[*index % 3], false};
     base::Random mixed(plan.seed);
     base::Random random(mixed.next() ^ (static_cast<std::uint64_t>(job_number) << 20) ^
                         static_cast<std::uint64_t>(run_number));
-    if (!random.chance(plan.death))
+    const double draw = random.unit();
+    if (draw >= plan.death * reluctance)
         return {};
-    return {FateKind::dies, stages[random.below(3)]};
+    return {FateKind::dies, stages[random.below(3)], draw >= plan.death};
 }
 
 double death_chance(double share, double held) {

@@ -4,7 +4,8 @@
 // The job number counts from 0 in the order of enqueueing; the run number is 1 for a job's first
 // claim and grows with each, also with those that lapsed before they had started. So the k-th run
 // of the n-th job has the same fate in every run of the harness with that seed; which runs get to
-// start depends on timing.
+// start depends on timing, and whether reluctant deaths happen on how many runs have lapsed by then
+// (kill_control.h).
 
 #include <cstdint>
 #include <optional>
@@ -30,6 +31,7 @@ enum class FateKind {
 struct Fate {
     FateKind kind = FateKind::survives;
     Stage stage = Stage::before_effect;
+    bool reluctant = false; // dies only while fewer runs have lapsed than should have
 
     friend bool operator==(const Fate&, const Fate&) = default;
 };
@@ -40,6 +42,9 @@ struct FatePlan {
     int pauses = 0;   // so many jobs, evenly spread, pause in their first run
     int jobs = 1;
 };
+
+/// With the reluctant ones deaths are so many times as likely.
+inline constexpr double reluctance = 4;
 
 Fate draw_fate(const FatePlan& plan, int job_number, int run_number);
 

@@ -7,7 +7,7 @@
 namespace deadman::chaos {
 namespace {
 
-constexpr FatePlan plan{.seed = 7, .death = 0.3, .pauses = 12, .jobs = 4'000};
+constexpr FatePlan plan{.seed = 7, .death = 0.2, .pauses = 12, .jobs = 4'000};
 
 TEST(Fate, IsTheSameForTheSameSeedJobAndRun) {
     for (int job = 0; job < 100; ++job)
@@ -33,14 +33,16 @@ TEST(Fate, DiffersBetweenSeedsJobsAndRuns) {
 
 TEST(Fate, KillsTheShareAskedForEvenlyOverTheStages) {
     std::map<Stage, int> deaths;
+    int reluctant = 0;
     int runs = 0;
     for (int job = 0; job < plan.jobs; ++job)
         for (int run = 2; run < 7; ++run, ++runs)
             if (const Fate fate = draw_fate(plan, job, run); fate.kind == FateKind::dies)
-                ++deaths[fate.stage];
+                ++(fate.reluctant ? reluctant : deaths[fate.stage]);
     for (const Stage stage : {Stage::before_effect, Stage::during_effect, Stage::after_effect})
         EXPECT_NEAR(static_cast<double>(deaths[stage]) / runs, plan.death / 3, 0.01)
             << stage_name(stage);
+    EXPECT_NEAR(static_cast<double>(reluctant) / runs, plan.death * (reluctance - 1), 0.02);
 }
 
 TEST(Fate, PausesAsManyFirstRunsAsAskedForAtEachStage) {

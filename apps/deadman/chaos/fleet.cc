@@ -31,13 +31,13 @@ base::Status Fleet::tend() {
     while (std::ssize(processes_) < workers_)
         DEADMAN_TRY_STATUS(start_one());
     const base::TimePoint now = clock_.now();
-    for (auto stop = stopped_until_.begin(); stop != stopped_until_.end();) {
-        if (stop->second > now) {
+    for (auto stop = stopped_.begin(); stop != stopped_.end();) {
+        if (stop->second.at + stop->second.after > now) {
             ++stop;
             continue;
         }
         processes_.at(stop->first).resume_process();
-        stop = stopped_until_.erase(stop);
+        stop = stopped_.erase(stop);
     }
     return {};
 }
@@ -58,7 +58,7 @@ void Fleet::bury(int pid, const platform::ExitStatus& status) {
     losses_.deaths.push_back({pid, by_us ? kill->second : clock_.now()});
     if (by_us)
         to_be_killed_.erase(kill);
-    stopped_until_.erase(pid);
+    stopped_.erase(pid);
     if (status.signal == SIGKILL) {
         ++losses_.killed;
         losses_.killed_by_us += by_us;
@@ -81,9 +81,18 @@ bool Fleet::kill_one(base::Random& random) {
     return true;
 }
 
-void Fleet::stopped(int pid, base::TimePoint until) {
+void Fleet::stopped(int pid, base::TimePoint at, base::Duration after) {
     if (processes_.contains(pid))
-        stopped_until_[pid] = until;
+        stopped_[pid] = {at, after};
+}
+
+void Fleet::wake_sooner(base::Duration after) {
+    for (auto& [pid, stop] : stopped_)
+        stop.after = std::min(stop.after, after);
+}
+
+int Fleet::stopped_now() const {
+    return static_cast<int>(stopped_.size());
 }
 
 bool Fleet::is_running(int pid) const {
@@ -91,11 +100,11 @@ bool Fleet::is_running(int pid) const {
 }
 
 bool Fleet::is_stopped(int pid) const {
-    return stopped_until_.contains(pid);
+    return stopped_.contains(pid);
 }
 
 int Fleet::running() const {
-    return static_cast<int>(processes_.size() - to_be_killed_.size() - stopped_until_.size());
+    return static_cast<int>(processes_.size() - to_be_killed_.size() - stopped_.size());
 }
 
 void Fleet::dismiss(base::Duration patience) {
@@ -107,7 +116,7 @@ void Fleet::dismiss(base::Duration patience) {
     for (auto& [pid, process] : processes_)
         process.wait(std::max(end - clock_.now(), base::Duration::zero()));
     processes_.clear();
-    stopped_until_.clear();
+    stopped_.clear();
 }
 
 } // namespace deadman::chaos

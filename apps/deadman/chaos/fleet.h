@@ -35,8 +35,13 @@ class Fleet {
     /// Kills one that runs and is not stopped; false where there is none.
     bool kill_one(base::Random& random);
 
-    /// The process has stopped itself; it is woken by tend() at `until`.
-    void stopped(int pid, base::TimePoint until);
+    /// The process has stopped itself; it is woken by tend() `after` so long.
+    void stopped(int pid, base::TimePoint at, base::Duration after);
+
+    /// Whoever is stopped is woken after so long, if that is sooner.
+    void wake_sooner(base::Duration after);
+
+    int stopped_now() const;
 
     bool is_running(int pid) const;
     bool is_stopped(int pid) const;
@@ -57,7 +62,13 @@ class Fleet {
     int workers_;
     base::Clock& clock_;
     std::map<int, platform::ChildProcess> processes_;
-    std::map<int, base::TimePoint> stopped_until_;
+
+    struct Stop {
+        base::TimePoint at;
+        base::Duration after{};
+    };
+
+    std::map<int, Stop> stopped_;
     std::map<int, base::TimePoint> to_be_killed_;
     FleetLosses losses_;
     int failures_in_a_row_ = 0;

@@ -5,6 +5,7 @@
 #include <filesystem>
 #include <fstream>
 #include <mutex>
+#include <optional>
 #include <set>
 #include <thread>
 #include <utility>
@@ -25,6 +26,8 @@ constexpr base::Duration tick = 20ms;
 constexpr base::Duration look_every = 60ms;
 constexpr base::Duration dismissal = 5s;
 constexpr std::size_t enqueue_batch = 500;
+// So long, at every look, the write lock is taken: then its holder is stopped, not busy.
+constexpr base::Duration block_from = 240ms;
 
 // Fates kill for this part of the share; the rest comes from outside.
 constexpr double share_by_fate = 0.6;
@@ -62,9 +65,11 @@ std::vector<std::string> worker_argv(const HarnessOptions& options) {
     return argv;
 }
 
-// Long enough to lapse and to be seen lapsed by a sweep.
-base::Duration pause_length(const HarnessOptions& options) {
-    return options.lease + lease_terms(options.lease).sweep * 2;
+// Past the lease, and long enough for a sweep to see that; where the pause itself keeps everybody
+// from sweeping there is nothing more to wait for.
+base::Duration pause_length(const HarnessOptions& options, bool blocks_all) {
+    const base::Duration sweep = lease_terms(options.lease).sweep;
+    return options.lease + (blocks_all ? sweep / 4 : sweep * 2);
 }
 
 class Harness {
@@ -140,9 +145,28 @@ class Harness {
     void follow_journal() {
         for (JournalEntry& entry : reader_.read_new()) {
             if (entry.note == Note::pauses && fleet_.is_running(entry.pid))
-                fleet_.stopped(entry.pid, entry.at + pause_length(options_));
+                fleet_.stopped(entry.pid, entry.at, pause_length(options_, false));
             journal_.push_back(std::move(entry));
         }
+    }
+
+    // On SQLite a worker that is stopped inside a transaction, a handler's or its own, stops
+    // everybody who wants to write. Who dies meanwhile is rescued when somebody can write again,
+    // which would measure the pause and not the rescue; so nobody is killed then, and the pause
+    // goes no further past its lease than it must. How long it was is told as blocked_ms.
+    bool look_for_block() {
+        const base::SteadyTime now = clock_.steady_now();
+        const bool locked = (fleet_.stopped_now() > 0 || locked_since_) && probe_.is_write_locked();
+        if (locked && !locked_since_)
+            locked_since_ = now;
+        const bool blocked = locked_since_ && now - *locked_since_ >= block_from;
+        if (locked && blocked)
+            fleet_.wake_sooner(pause_length(options_, true));
+        if (!locked && blocked)
+            blocked_ += now - *locked_since_;
+        if (!locked)
+            locked_since_.reset();
+        return locked && blocked;
     }
 
     base::Status look() {
@@ -158,21 +182,28 @@ class Harness {
             const bool lives = fleet_.is_running(session.pid) && !fleet_.is_stopped(session.pid);
             (lives ? counts.at_risk : counts.doomed) += session.held;
         }
-        spare(!fates_armed(options_.kill_rate, counts));
+        const bool blocked = look_for_block();
+        mark(spare_path(options_.folder), blocked || !fates_armed(options_.kill_rate, counts));
+        mark(hurry_path(options_.folder), fates_hurried(options_.kill_rate, counts));
+        if (blocked)
+            return {};
         for (int kills = kills_wanted(options_.kill_rate, jobs(), counts); kills > 0; --kills)
             if (random_.chance(kill_chance_per_look))
                 fleet_.kill_one(random_);
         return {};
     }
 
-    void spare(bool wanted) {
-        if (wanted == spared_)
+    // A file that workers look for when a run's fate is due.
+    void mark(const std::string& path, bool wanted) {
+        if (wanted == marks_.contains(path))
             return;
-        spared_ = wanted;
-        if (wanted)
-            std::ofstream(spare_path(options_.folder)).put('\n');
-        else
-            std::filesystem::remove(spare_path(options_.folder));
+        if (wanted) {
+            std::ofstream(path).put('\n');
+            marks_.insert(path);
+        } else {
+            std::filesystem::remove(path);
+            marks_.erase(path);
+        }
     }
 
     Progress progress() const {
@@ -218,11 +249,8 @@ class Harness {
     }
 
     void count_journal(Report& report) const {
-        std::map<int, base::TimePoint> holding;
         std::set<store::RunKey> refused;
         for (const JournalEntry& entry : journal_) {
-            const bool in_transaction = entry.detail == stage_name(Stage::during_effect) &&
-                                        options_.guard == Guard::transaction;
             if (entry.note == Note::refused)
                 refused.insert(entry.run);
             if (entry.note == Note::pauses) {
@@ -231,14 +259,9 @@ class Harness {
                    : entry.detail == stage_name(Stage::during_effect)
                        ? report.pauses_in_transaction
                        : report.pauses_before_answer);
-                if (in_transaction)
-                    holding[entry.pid] = entry.at;
             }
-            if (entry.note == Note::wakes && in_transaction)
-                if (const auto since = holding.find(entry.pid);
-                    since != holding.end() && options_.store.kind == StoreUrl::Kind::sqlite)
-                    report.blocked += entry.at - since->second;
         }
+        report.blocked = blocked_;
         report.fenced = std::ssize(refused);
     }
 
@@ -261,7 +284,9 @@ class Harness {
     std::vector<JournalEntry> journal_;
     std::vector<std::int64_t> ids_;
     Totals totals_;
-    bool spared_ = false;
+    std::set<std::string> marks_;
+    std::optional<base::SteadyTime> locked_since_;
+    base::Duration blocked_{};
     base::SteadyTime started_{};
 };
 

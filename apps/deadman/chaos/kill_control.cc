@@ -22,6 +22,14 @@ double other_ends(const RunCounts& counts) {
     return static_cast<double>(counts.ended - counts.lapsed);
 }
 
+double all_ends(const RunCounts& counts) {
+    return other_ends(counts) + expected_lapses(counts);
+}
+
+double expected_share(const RunCounts& counts) {
+    return expected_lapses(counts) / std::max(all_ends(counts), 1.0);
+}
+
 } // namespace
 
 int kills_wanted(double share, std::int64_t jobs, const RunCounts& counts) {
@@ -33,11 +41,12 @@ int kills_wanted(double share, std::int64_t jobs, const RunCounts& counts) {
 }
 
 bool fates_armed(double share, const RunCounts& counts) {
-    if (share <= 0)
-        return false;
     // A little above the share is let pass: otherwise each death would wait for the parent's look.
-    const double all = other_ends(counts) + expected_lapses(counts);
-    return all < fewest_runs || expected_lapses(counts) / all < share + 0.01;
+    return share > 0 && (all_ends(counts) < fewest_runs || expected_share(counts) < share + 0.01);
+}
+
+bool fates_hurried(double share, const RunCounts& counts) {
+    return share > 0 && all_ends(counts) >= fewest_runs && expected_share(counts) < share - 0.01;
 }
 
 } // namespace deadman::chaos

@@ -3,8 +3,8 @@
 //
 // What is steered: lapsed runs / all ended runs. Fates alone cannot hit it, because a death takes
 // with it whatever the process held at that moment, started or only claimed. So fates are drawn for
-// a part of it, the parent's own kills, at random times, fill up to it, and while it is passed
-// fates are spared.
+// a part of it, and the parent's own kills, at random times, fill up to it; while it is passed
+// fates are spared, and while it is missed the reluctant ones are carried out too.
 
 #include <cstdint>
 
@@ -25,5 +25,8 @@ int kills_wanted(double share, std::int64_t jobs, const RunCounts& counts);
 
 /// Fates of death are to be carried out.
 bool fates_armed(double share, const RunCounts& counts);
+
+/// ... the reluctant ones too.
+bool fates_hurried(double share, const RunCounts& counts);
 
 } // namespace deadman::chaos

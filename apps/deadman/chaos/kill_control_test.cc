@@ -20,7 +20,8 @@ double share_reached(double share, int jobs, std::uint64_t holds, double fate, s
         };
         ++counts.succeeded;
         ++counts.ended;
-        if (fates_armed(share, counts) && random.chance(fate))
+        const double chance = fates_hurried(share, counts) ? fate * 4 : fate;
+        if (fates_armed(share, counts) && random.chance(chance))
             die();
         for (int kills = kills_wanted(share, jobs, counts); kills > 0; --kills)
             if (random.chance(0.5))
@@ -47,6 +48,7 @@ TEST(KillControl, KillsNobodyWhereNoneAreToDie) {
     const RunCounts counts{.succeeded = 50, .ended = 50, .at_risk = 12, .alive = 3};
     EXPECT_EQ(kills_wanted(0, 100, counts), 0);
     EXPECT_FALSE(fates_armed(0, counts));
+    EXPECT_FALSE(fates_hurried(0, counts));
 }
 
 TEST(KillControl, CountsTheRunsThatNobodyHasReturnedYet) {
@@ -57,8 +59,12 @@ TEST(KillControl, CountsTheRunsThatNobodyHasReturnedYet) {
     counts.doomed = 19;
     EXPECT_EQ(kills_wanted(0.5, 1'000, counts), 0);
     EXPECT_TRUE(fates_armed(0.5, counts));
+    counts.doomed = 20;
+    EXPECT_FALSE(fates_hurried(0.5, counts));
     counts.doomed = 22;
     EXPECT_FALSE(fates_armed(0.5, counts));
+    counts.doomed = 5;
+    EXPECT_TRUE(fates_hurried(0.5, counts));
 }
 
 TEST(KillControl, SparesWorkersThatHoldNothingAndAllWhenTheWorkIsDone) {

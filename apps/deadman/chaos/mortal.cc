@@ -2,12 +2,21 @@
 
 #include <filesystem>
 
+#include "apps/deadman/chaos/workload.h"
 #include "deadman/platform/process.h"
 
 namespace deadman::chaos {
+namespace {
 
-Mortal::Mortal(Fate fate, store::RunKey run, const Journal& journal, const std::string& spare_path)
-    : fate_(fate), run_(run), journal_(journal), spare_path_(spare_path) {}
+bool exists(const std::string& path) {
+    std::error_code ignored;
+    return std::filesystem::exists(path, ignored);
+}
+
+} // namespace
+
+Mortal::Mortal(Fate fate, store::RunKey run, const Journal& journal, const std::string& folder)
+    : fate_(fate), run_(run), journal_(journal), folder_(folder) {}
 
 void Mortal::reach(Stage stage) const {
     if (fate_.kind == FateKind::survives || fate_.stage != stage)
@@ -18,8 +27,7 @@ void Mortal::reach(Stage stage) const {
         journal_.write(Note::wakes, run_, stage_name(stage));
         return;
     }
-    std::error_code ignored;
-    if (std::filesystem::exists(spare_path_, ignored))
+    if (exists(spare_path(folder_)) || (fate_.reluctant && !exists(hurry_path(folder_))))
         return;
     journal_.write(Note::dies, run_, stage_name(stage));
     platform::kill_this_process();

@@ -13,8 +13,7 @@ namespace deadman::chaos {
 
 class Mortal {
   public:
-    /// While a file of that name exists, deaths are spared.
-    Mortal(Fate fate, store::RunKey run, const Journal& journal, const std::string& spare_path);
+    Mortal(Fate fate, store::RunKey run, const Journal& journal, const std::string& folder);
 
     /// May not return (death), or return much later (pause).
     void reach(Stage stage) const;
@@ -23,7 +22,7 @@ class Mortal {
     Fate fate_;
     store::RunKey run_;
     const Journal& journal_;
-    const std::string& spare_path_;
+    const std::string& folder_; // where the parent's marks are
 };
 
 } // namespace deadman::chaos

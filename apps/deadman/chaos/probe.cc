@@ -37,6 +37,10 @@ class SqlProbe final : public Probe {
         return session_->query(sql);
     }
 
+    bool is_write_locked() override {
+        return session_->is_write_locked();
+    }
+
     base::Result<Totals> totals() override {
         DEADMAN_TRY(const TextRows rows, watched(sql_.totals));
         const TextRow& row = rows.at(0);

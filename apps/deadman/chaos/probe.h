@@ -55,6 +55,10 @@ class Probe {
     /// Any statement without parameters or rows: tables of the harness's own.
     virtual base::Status execute(const std::string& sql) = 0;
 
+    /// Does anybody hold a lock now without which nobody can write at all? Only SQLite has one;
+    /// there a busy store answers yes often, and a stopped writer always.
+    virtual bool is_write_locked() = 0;
+
     virtual base::Result<Totals> totals() = 0;
     virtual base::Result<std::map<std::int64_t, ProbedSession>> sessions() = 0;
 

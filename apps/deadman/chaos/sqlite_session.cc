@@ -7,6 +7,7 @@
 namespace deadman::chaos::internal {
 namespace {
 
+constexpr int lock_patience_ms = 50;     // between other writers there is a turn within that time
 constexpr int busy_patience_ms = 60'000; // a paused worker may hold the write lock
 
 // Only the owner of the file checkpoints (DECISIONS 019): not this connection, nor its closing.
@@ -37,6 +38,15 @@ class SqliteSession final : public SqlSession {
                 return failure();
         }
         return rows;
+    }
+
+    bool is_write_locked() override {
+        sqlite3_busy_timeout(handle_, lock_patience_ms);
+        const int code = sqlite3_exec(handle_, "BEGIN IMMEDIATE", nullptr, nullptr, nullptr);
+        if (code == SQLITE_OK)
+            sqlite3_exec(handle_, "ROLLBACK", nullptr, nullptr, nullptr);
+        sqlite3_busy_timeout(handle_, busy_patience_ms);
+        return (code & 0xff) == SQLITE_BUSY;
     }
 
   private:

@@ -20,8 +20,8 @@ std::optional<base::TimePoint> death_of(const ProbedSession& session,
     return first;
 }
 
-// Whichever came first: a killed process leaves a lease that would have run on, a paused one may die
-// long after its lease. Nothing where neither is known to have come before the lapse.
+// Whichever came first: a killed process leaves a lease that would have run on, a paused one may
+// die long after its lease. Nothing where neither is known to have come before the lapse.
 std::optional<base::TimePoint> lapse_due(const EndedRun& run, const ProbedSession& session,
                                          const std::vector<Death>& deaths) {
     base::TimePoint due = session.lease_until;

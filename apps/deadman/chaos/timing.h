@@ -23,8 +23,8 @@ struct Death {
 struct Rescue {
     std::int64_t job = 0;
     std::int64_t fence = 0;
-    int pid = 0;           // of the process that held the run
-    base::TimePoint due;   // it died, or its lease ended
+    int pid = 0;         // of the process that held the run
+    base::TimePoint due; // it died, or its lease ended
     base::Duration took{};
 };
 

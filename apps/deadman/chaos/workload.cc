@@ -114,7 +114,7 @@ class WorkloadHandler {
     WorkloadHandler(const WorkerBrief& brief, store::JobStore& store, const Journal& journal,
                     base::Clock& clock, std::shared_ptr<MarkedEffects> marked)
         : brief_(brief), store_(store), journal_(journal), clock_(clock),
-          marked_(std::move(marked)), spare_(spare_path(brief.folder)) {}
+          marked_(std::move(marked)) {}
 
     domain::Answer operator()(worker::RunContext& context) const {
         const store::RunKey run = context.claimed().run;
@@ -124,7 +124,7 @@ class WorkloadHandler {
         if (!runs)
             return hand_back(runs.error());
         const Fate fate = draw_fate(brief_.fates, payload.number, static_cast<int>(runs->size()));
-        const Mortal mortal(fate, run, journal_, spare_);
+        const Mortal mortal(fate, run, journal_, brief_.folder);
 
         const auto effect = effect_of(run, payload);
         if (!effect)
@@ -198,7 +198,6 @@ class WorkloadHandler {
     const Journal& journal_;
     base::Clock& clock_;
     std::shared_ptr<MarkedEffects> marked_;
-    std::string spare_;
 };
 
 } // namespace
@@ -248,6 +247,10 @@ std::string journal_path(const std::string& folder) {
 
 std::string spare_path(const std::string& folder) {
     return folder + "/spare";
+}
+
+std::string hurry_path(const std::string& folder) {
+    return folder + "/hurry";
 }
 
 std::string marks_path(const std::string& folder) {

@@ -47,7 +47,7 @@ struct WorkerBrief {
     std::string queue;
     Workload workload = Workload::rows;
     Guard guard = Guard::transaction;
-    std::string folder; // journal, log, spare mark, second store
+    std::string folder; // journal, log, the parent's marks, second store
     FatePlan fates;
     base::Duration lease = std::chrono::seconds(8);
     int slots = 4;
@@ -56,7 +56,8 @@ struct WorkerBrief {
 };
 
 std::string journal_path(const std::string& folder);
-std::string spare_path(const std::string& folder);
+std::string spare_path(const std::string& folder); // while it exists, nobody dies by fate
+std::string hurry_path(const std::string& folder); // ... the reluctant die too
 std::string marks_path(const std::string& folder);
 std::string log_path(const std::string& folder);
 

@@ -19,6 +19,11 @@ class SqlSession {
     virtual ~SqlSession() = default;
 
     virtual base::Result<TextRows> query(const std::string& sql) = 0;
+
+    /// Does anybody hold a lock now without which nobody can write at all?
+    virtual bool is_write_locked() {
+        return false;
+    }
 };
 
 /// Statements that read a store's tables. "$queue" stands for the watched queue. Times come out as
