@@ -86,6 +86,10 @@ class ChaosRun : public testing::Test {
         return status && status->code ? *status->code : -1;
     }
 
+    const char* folder() const {
+        return folder_.path().c_str();
+    }
+
     std::string report_path() const {
         return folder_.path() + "/report.json";
     }
@@ -120,8 +124,8 @@ TEST_P(ChaosRunOn, LosesAndDoublesNothing) {
 
 // DECISIONS 012: the mark is in another store than the effect, so a kill between the two loses it.
 TEST_P(ChaosRunOn, SeesAGuardInTwoStoresLoseEffects) {
-    EXPECT_EQ(run({"--store", GetParam(), "--guard", "two-stores", "--jobs", "500", "--lease", "2s",
-                   "--seed", "1", "--time-limit", "150s"}),
+    EXPECT_EQ(run({"--store", GetParam(), "--guard", "two-stores", "--logs", logs(), "--jobs",
+                   "500", "--lease", "2s", "--seed", "1", "--time-limit", "150s"}),
               1);
     const ReadReport report(report_path());
     SCOPED_TRACE(report.text());
@@ -167,13 +171,16 @@ TEST_F(ChaosRun, RefusesWhatItCannotDo) {
 }
 
 TEST_F(ChaosRun, EndsWithItsTimeLimitAndSaysThatJobsAreMissing) {
-    EXPECT_EQ(run({"--jobs", "300", "--work", "2s", "--lease", "2s", "--time-limit", "3s"}), 1);
+    EXPECT_EQ(run({"--jobs", "300", "--work", "2s", "--lease", "2s", "--time-limit", "3s", "--logs",
+                   logs()}),
+              1);
     const ReadReport report(report_path());
     EXPECT_GT(report.count("lost"), 0);
     EXPECT_FALSE(report.ok());
 }
 
 TEST_F(ChaosRun, TakesItsWorkersWithItWhenItIsKilled) {
+    ASSERT_EQ(::setenv("TMPDIR", folder(), 1), 0); // it cannot clean up
     platform::ChildProcess parent = start(
         {"--jobs", "300", "--work", "100ms", "--pauses", "0", "--lease", "2s", "--logs", logs()});
     std::set<int> workers;
@@ -195,6 +202,7 @@ TEST_F(ChaosRun, TakesItsWorkersWithItWhenItIsKilled) {
         EXPECT_EQ(::poll(&end, 1, 20'000), 1) << "a worker outlived its parent";
         ::close(handle);
     }
+    ::unsetenv("TMPDIR");
 }
 
 } // namespace
