@@ -153,8 +153,9 @@ void add_demo_verb(CLI::App& app, int& exit_code) {
         app.add_subcommand("demo", "Hash 2,000 real files while their workers are killed");
     const auto arguments = std::make_shared<DemoArguments>();
     verb->add_option(
-        "--folder", arguments->folder,
-        "Keep the data here, replacing an earlier demo's (default: demo in the data folder)");
+            "--folder", arguments->folder,
+            "Keep the data here, replacing an earlier demo's (default: demo in the data folder)")
+        ->take_last();
     verb->add_option("--below", arguments->files_below, "Take the files from here")
         ->capture_default_str();
     verb->add_option("--files", arguments->files, "How many")
