@@ -199,6 +199,81 @@ TEST_F(PostgresStore, InterruptEndsAWait) {
     waiter.join();
 }
 
+TEST_F(PostgresStore, ThroughAPoolerEverythingElseWorks) {
+    store::PostgresOptions options;
+    options.url = database.url();
+    options.through_pooler = true;
+    const auto pooled = value(store::PostgresJobStore::open(clock, options));
+    enqueue(*pooled, 2);
+    const auto session = open_session(*pooled);
+    EXPECT_EQ(session.renew_every, domain::LeaseTerms{}.heartbeat);
+    value(pooled->renew(session.key, {}));
+    const auto claimed =
+        value(pooled->claim(session.key, {.claim_no = 1, .queues = {"default"}, .max = 2}));
+    ASSERT_EQ(claimed.size(), 2u);
+    const store::RunEnd end{claimed[0].run, {}};
+    EXPECT_EQ(value(pooled->complete(session.key, {&end, 1})).at(0), domain::Verdict::ok);
+    const auto leader = value(pooled->try_lead());
+    ASSERT_TRUE(leader);
+    EXPECT_TRUE(value(leader->sweep({})).still_leader);
+    EXPECT_EQ(c.number("select count(*) from pg_prepared_statements"), 0);
+}
+
+/// What applications call, as a role that owns nothing.
+class SqlApi : public PostgresStore {
+  protected:
+    SqlApi() {
+        c.run("do $$ begin if not exists (select from pg_roles where rolname = 'app') then create "
+              "role app; end if; end $$");
+        c.run("grant usage on schema deadman to app");
+        c.run("set role app");
+    }
+};
+
+TEST_F(SqlApi, EnqueuesForARoleThatMayTouchNoTable) {
+    c.run("begin");
+    const std::int64_t rolled_back = c.number("select deadman.enqueue('mail.send')");
+    c.run("rollback");
+    EXPECT_FALSE(value(store->find({rolled_back}))) << "it belongs to the caller's transaction";
+    const std::int64_t id = c.number(
+        "select deadman.enqueue('mail.send', '{\"to\": 1}', queue => 'mail', priority => 2, "
+        "max_attempts => 3, transactional => true, timeout => interval '90 s')");
+    const auto job = value(store->find({id}));
+    ASSERT_TRUE(job);
+    EXPECT_EQ(job->payload, "{\"to\": 1}");
+    EXPECT_EQ(job->queue, "mail");
+    EXPECT_EQ(job->priority, 2);
+    EXPECT_EQ(job->max_attempts, 3);
+    EXPECT_TRUE(job->transactional);
+    EXPECT_EQ(job->timeout, 90s);
+    EXPECT_EQ(c.number("select deadman.count_outstanding()"), 1);
+    EXPECT_EQ(c.sqlstate_of("select count(*) from deadman.job"), "42501");
+    EXPECT_EQ(c.sqlstate_of("select deadman.cancel(" + std::to_string(id) + ")"), "42501");
+}
+
+TEST_F(SqlApi, RefusesWhatCouldNotBeCarried) {
+    const auto refused = [&](const std::string& arguments) {
+        return c.sqlstate_of("select deadman.enqueue(" + arguments + ")");
+    };
+    EXPECT_EQ(refused("'no spaces'"), "22023");
+    EXPECT_EQ(refused("'work', priority => 10"), "22023");
+    EXPECT_EQ(refused("'work', max_attempts => 0"), "22023");
+    EXPECT_EQ(refused("'work', run_at => 'infinity'"), "22023");
+    EXPECT_EQ(refused("'work', timeout => 'infinity'"), "22023");
+    EXPECT_EQ(refused("'work', run_at => '20000-01-01'"), "22023");
+    EXPECT_EQ(refused(R"('work', '{"a":"\u0000"}')"), "22P05");
+    EXPECT_EQ(refused(R"('work', '{"a":"\ud800"}')"), "22P02");
+    EXPECT_EQ(refused("'work', to_json(repeat('x', 1048576))"), "22023");
+    EXPECT_EQ(c.number("select deadman.count_outstanding()"), 0);
+}
+
+TEST_F(SqlApi, IdempotencyKeyReplaysOrRefuses) {
+    const std::string first = c.one("select deadman.enqueue('work', idempotency_key => 'k')");
+    EXPECT_EQ(c.one("select deadman.enqueue('work', idempotency_key => 'k')"), first);
+    EXPECT_EQ(c.sqlstate_of("select deadman.enqueue('work', '[]', idempotency_key => 'k')"),
+              "DM004");
+}
+
 /// Its own server: it is killed.
 class PostgresOutage : public testing::Test {
   protected:

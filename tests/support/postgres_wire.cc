@@ -1,11 +1,12 @@
 #include "tests/support/postgres_wire.h"
 
-#include <chrono>
 #include <memory>
 
 #include <libpq-fe.h>
 #include <poll.h>
 #include <sys/socket.h>
+
+#include "deadman/base/clock.h"
 
 namespace deadman::test {
 namespace {
@@ -137,9 +138,10 @@ void PostgresWire::cut() {
 }
 
 bool eventually(const std::function<bool()>& holds) {
-    const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(10);
+    const base::SystemClock clock;
+    const base::SteadyTime deadline = clock.steady_now() + std::chrono::seconds(10);
     while (!holds()) {
-        if (std::chrono::steady_clock::now() > deadline)
+        if (clock.steady_now() > deadline)
             return false;
         pause_ms(20);
     }

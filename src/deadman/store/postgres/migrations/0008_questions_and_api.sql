@@ -203,10 +203,14 @@ create function deadman.enqueue(kind text, payload json default '{}', queue text
     transactional bool default false, timeout interval default '5 min')
 returns bigint language plpgsql security definer set search_path = pg_catalog, pg_temp set plan_cache_mode = force_generic_plan as $$
 declare
-    timeout_us bigint := (extract(epoch from timeout) * 1000000)::bigint;
+    timeout_us bigint;
     print text;
 begin
     perform deadman.check_name('kind', kind), deadman.check_name('queue', queue), deadman.check_payload(payload);
+    if not isfinite(run_at) or not isfinite(timeout) then
+        raise exception 'run_at and timeout must be finite' using errcode = 'invalid_parameter_value';
+    end if;
+    timeout_us := (extract(epoch from timeout) * 1000000)::bigint;
     if priority not between 0 and 9 or max_attempts not between 1 and 32000 or timeout_us < 0 or length(unique_key) > 200
             or length(idempotency_key) > 200 or transactional is null or priority is null or max_attempts is null or timeout is null then
         raise exception 'priority must lie between 0 and 9, max_attempts between 1 and 32000, keys have at most 200 characters'
