@@ -123,6 +123,9 @@ void print_report(const chaos::Report& report) {
 }
 
 base::Result<chaos::Report> run(const ChaosArguments& arguments) {
+    // To be told now, not after minutes.
+    if (!arguments.report.empty())
+        DEADMAN_TRY_STATUS(platform::AppendFile::open(arguments.report));
     DEADMAN_TRY(auto options, harness_options(arguments));
     DEADMAN_TRY(const StoreUrl asked, parse_store_url(arguments.store));
     DEADMAN_TRY(auto store, ThrowawayStore::resolve(asked));

@@ -80,7 +80,7 @@ class Harness {
           reader_(journal_path(options.folder)) {}
 
     base::Result<Report> run(const std::function<void(const Progress&)>& on_progress,
-                             std::stop_token stop) {
+                             const std::stop_token& stop) {
         DEADMAN_TRY_STATUS(probe_.execute(create_effect_table(options_.workload)));
         DEADMAN_TRY_STATUS(enqueue());
         started_ = clock_.steady_now();
@@ -309,7 +309,7 @@ base::Result<Report> run_harness(const HarnessOptions& options,
         {.store = *store, .clock = clock, .log = &log, .on_sweep = nullptr});
     const std::jthread sweeping([&upkeep](std::stop_token token) { upkeep.run(std::move(token)); });
     Harness harness(options, *store, *probe, clock);
-    return harness.run(on_progress, std::move(stop));
+    return harness.run(on_progress, stop);
 }
 
 } // namespace deadman::chaos
