@@ -32,6 +32,7 @@ def test_a_worker_runs_jobs_and_leaves_with_zero(cli):
     with WorkerProcess(cli, "--name", "w-1", "--slots", "2") as worker:
         assert "w-1 is ready" in worker.ready_line and "2 slots" in worker.ready_line
         assert cli.on_store("job", "wait", job, "--timeout", "20s").code == OK
+        assert (cli.folder / "out.json").read_text() == '{"n":1}'
         assert cli.on_store("job", "wait", bad, "--timeout", "20s").code == JOB_FAILED
         assert cli.on_store("job", "wait", unknown, "--timeout", "20s").code == JOB_FAILED
         [session] = cli.on_store("worker", "list", "-o", "json").json()["items"]
@@ -40,7 +41,6 @@ def test_a_worker_runs_jobs_and_leaves_with_zero(cli):
         assert "live" in cli.on_store("worker", "list").out
         assert "warning" not in cli.on_store("job", "enqueue", "copy").err
         assert worker.terminate() == OK
-    assert (cli.folder / "out.json").read_text() == '{"n":1}'
     shown = cli.on_store("job", "show", bad)
     assert "failed" in shown.out and "wrong" in shown.out and "\x1b" not in shown.out
     assert cli.on_store("job", "show", unknown, "-o", "json").json()["reason"] == "unknown_kind"
