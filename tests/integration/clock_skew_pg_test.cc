@@ -1,6 +1,6 @@
-// Case C39. Goal: a process whose own clock is wrong neither steals a live lease nor shifts a due time.
-// Method: three stores on one server, whose processes believe that it is ten minutes later, ten minutes
-// earlier, and now; the server's clock alone decides.
+// Case C39. Goal: a process whose own clock is wrong neither steals a live lease nor shifts a due
+// time. Method: three stores on one server, whose processes believe that it is ten minutes later,
+// ten minutes earlier, and now; the server's clock alone decides.
 
 #include <gtest/gtest.h>
 
@@ -48,9 +48,9 @@ struct ClockSkew : testing::Test {
 TEST_F(ClockSkew, AReaperWhoseClockRunsAheadLeavesLiveLeasesAlone) {
     enqueue(*on_time, 3);
     const store::Session session = open_session(*on_time);
-    ASSERT_EQ(value(on_time->claim(session.key, {.claim_no = 1, .queues = {"default"}, .max = 3}))
-                  .size(),
-              3U);
+    ASSERT_EQ(
+        value(on_time->claim(session.key, {.claim_no = 1, .queues = {"default"}, .max = 3})).size(),
+        3U);
     for (store::JobStore* reaper : {ahead.get(), behind.get()}) {
         const auto leadership = value(reaper->try_lead());
         ASSERT_NE(leadership, nullptr);

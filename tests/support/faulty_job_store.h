@@ -35,7 +35,8 @@ enum class StoreMethod {
     resume_queue,
     try_lead,
     sweep,
-    question, // now, migrate, examine, readiness, find, runs, list, count_outstanding, queues, sessions
+    question, // now, migrate, examine, readiness, find, runs, list, count_outstanding, queues,
+              // sessions
 };
 
 inline constexpr std::size_t store_methods = static_cast<std::size_t>(StoreMethod::question) + 1;

@@ -12,7 +12,7 @@ namespace deadman::test {
 /// Started with the first use, ended with the program.
 store::PrivateServer& postgres_server();
 
-/// A database of its own, dropped with the object. Its tick is fresh, so that nothing looks like an
+/// A database of its own, empty but migrated. Its tick is fresh, so that nothing looks like an
 /// outage.
 class PostgresDatabase {
   public:

@@ -23,7 +23,7 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr base::Duration tick = 20ms;
-constexpr base::Duration look_every = 60ms;
+constexpr base::Duration look_every = 40ms;
 constexpr base::Duration dismissal = 5s;
 constexpr std::size_t enqueue_batch = 500;
 // So long, at every look, the write lock is taken: then its holder is stopped, not busy.

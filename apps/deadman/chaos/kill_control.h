@@ -26,7 +26,7 @@ int kills_wanted(double share, std::int64_t jobs, const RunCounts& counts);
 /// Fates of death are to be carried out.
 bool fates_armed(double share, const RunCounts& counts);
 
-/// ... the reluctant ones too.
+/// ... the reluctant ones too, and the work goes slower until they have been.
 bool fates_hurried(double share, const RunCounts& counts);
 
 } // namespace deadman::chaos

@@ -57,7 +57,7 @@ struct WorkerBrief {
 
 std::string journal_path(const std::string& folder);
 std::string spare_path(const std::string& folder); // while it exists, nobody dies by fate
-std::string hurry_path(const std::string& folder); // ... the reluctant die too
+std::string hurry_path(const std::string& folder); // ... the reluctant die too, and work is slow
 std::string marks_path(const std::string& folder);
 std::string log_path(const std::string& folder);
 

@@ -1,4 +1,5 @@
 #pragma once
+
 // DEADMAN_CHECK aborts on a broken invariant, in release builds too. Never for input.
 
 namespace deadman::base {

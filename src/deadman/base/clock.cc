@@ -8,8 +8,8 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// A condition variable cannot wait on CLOCK_BOOTTIME; short waits re-read the clock, so that a suspend
-// is noticed at most this late.
+// A condition variable cannot wait on CLOCK_BOOTTIME; short waits re-read the clock, so that a
+// suspend is noticed at most this late.
 constexpr auto longest_wait = 200ms;
 
 } // namespace
@@ -24,8 +24,8 @@ SteadyTime SystemClock::steady_now() const {
     clock_gettime(CLOCK_BOOTTIME, &time);
     return SteadyTime{Duration{time.tv_sec * 1'000'000 + time.tv_nsec / 1'000}};
 #else
-    return SteadyTime{std::chrono::duration_cast<Duration>(
-        std::chrono::steady_clock::now().time_since_epoch())};
+    return SteadyTime{
+        std::chrono::duration_cast<Duration>(std::chrono::steady_clock::now().time_since_epoch())};
 #endif
 }
 
@@ -41,8 +41,7 @@ bool SystemClock::wait_until(std::unique_lock<std::mutex>& lock, std::condition_
     return true;
 }
 
-SimulatedClock::SimulatedClock(TimePoint start) : wall_(start) {
-}
+SimulatedClock::SimulatedClock(TimePoint start) : wall_(start) {}
 
 TimePoint SimulatedClock::now() const {
     const std::lock_guard lock(mutex_);
@@ -57,8 +56,8 @@ SteadyTime SimulatedClock::steady_now() const {
 bool SimulatedClock::wait_until(std::unique_lock<std::mutex>& lock,
                                 std::condition_variable& condition, SteadyTime deadline,
                                 const std::function<bool()>& predicate) {
-    // The sleeper's own condition is signalled by its owner; simulated time moves under another lock.
-    // Looking again every real millisecond keeps the two independent.
+    // The sleeper's own condition is signalled by its owner; simulated time moves under another
+    // lock. Looking again every real millisecond keeps the two independent.
     while (!predicate()) {
         if (steady_now() >= deadline)
             return false;

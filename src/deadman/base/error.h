@@ -8,16 +8,16 @@
 namespace deadman::base {
 
 enum class ErrorCode {
-    invalid_argument,  // the request can never succeed: tell whoever made it
-    not_found,         // the thing named does not exist
-    already_exists,    // a unique name is taken
-    conflict,          // the state does not allow it now
-    fenced,            // the caller no longer owns what it writes to: stop that work
-    unavailable,       // nothing happened: the same call may be repeated
-    exhausted,         // a bound is reached: back off
-    cancelled,         // the job was cancelled, or the caller asked to stop
-    outcome_unknown,   // it may have happened: read back, never repeat blindly
-    internal,          // a fault of ours
+    invalid_argument, // the request can never succeed: tell whoever made it
+    not_found,        // the thing named does not exist
+    already_exists,   // a unique name is taken
+    conflict,         // the state does not allow it now
+    fenced,           // the caller no longer owns what it writes to: stop that work
+    unavailable,      // nothing happened: the same call may be repeated
+    exhausted,        // a bound is reached: back off
+    cancelled,        // the job was cancelled, or the caller asked to stop
+    outcome_unknown,  // it may have happened: read back, never repeat blindly
+    internal,         // a fault of ours
 };
 
 /// The stable lower-case name of a code, as it appears in logs and in the API.

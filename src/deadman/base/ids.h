@@ -1,8 +1,8 @@
 #pragma once
 // Strong 64-bit ids: a JobId is never a Fence by accident.
 
-#include <cstdint>
 #include <compare>
+#include <cstdint>
 #include <functional>
 
 namespace deadman::base {

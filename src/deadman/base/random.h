@@ -10,8 +10,7 @@ namespace deadman::base {
 
 class Random {
   public:
-    explicit Random(std::uint64_t seed) : state_(seed) {
-    }
+    explicit Random(std::uint64_t seed) : state_(seed) {}
 
     /// Uniform over all 64-bit values (splitmix64: Steele, Lea, Flood 2014).
     std::uint64_t next();

@@ -17,8 +17,7 @@ template <typename T> class [[nodiscard]] Result : public tl::expected<T, Error>
   public:
     using tl::expected<T, Error>::expected;
 
-    Result(Error error) : tl::expected<T, Error>(tl::unexpected<Error>(std::move(error))) {
-    }
+    Result(Error error) : tl::expected<T, Error>(tl::unexpected<Error>(std::move(error))) {}
 };
 
 using Status = Result<void>;

@@ -1,6 +1,6 @@
 #pragma once
-// The two kinds of time. Wall time is stored and compared by the store alone; durations are measured
-// on a steady clock that also runs while the machine is suspended.
+// The two kinds of time. Wall time is stored and compared by the store alone; durations are
+// measured on a steady clock that also runs while the machine is suspended.
 
 #include <chrono>
 #include <cstdint>

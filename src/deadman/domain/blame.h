@@ -1,4 +1,5 @@
 #pragma once
+
 // Who is blamed for a lapse: the lapse score, suspects, the crash count, quarantine. Pure.
 //
 // Source: PROTOCOL C5. A lapse proves nothing about any one of the jobs that the session held. The
@@ -6,7 +7,7 @@
 
 namespace deadman::domain {
 
-inline constexpr int lapse_score_started = 3;  // a renewal had named the run as started
+inline constexpr int lapse_score_started = 3; // a renewal had named the run as started
 inline constexpr int lapse_score_other = 1;
 inline constexpr int suspect_from = 6;
 inline constexpr int default_max_crashes = 3;

@@ -11,8 +11,8 @@ struct SessionTag;
 
 using JobId = base::StrongId<JobTag>;
 
-/// The id of one claim, from one sequence: for any job it only grows. A write that names an older one
-/// is refused.
+/// The id of one claim, from one sequence: for any job it only grows. A write that names an older
+/// one is refused.
 using Fence = base::StrongId<FenceTag>;
 
 /// One life of one worker process.

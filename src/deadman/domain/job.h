@@ -15,7 +15,7 @@
 namespace deadman::domain {
 
 inline constexpr int default_max_attempts = 20;
-inline constexpr int default_priority = 5;  // 0 to 9, lower first
+inline constexpr int default_priority = 5; // 0 to 9, lower first
 inline constexpr int max_priority = 9;
 inline constexpr std::string_view default_queue = "default";
 inline constexpr base::Duration default_timeout = std::chrono::minutes(5);
@@ -30,19 +30,19 @@ inline constexpr std::size_t max_name_bytes = 200;
 /// What an enqueue names.
 struct JobSpec {
     std::string kind;
-    std::string payload = "{}";  // UTF-8 JSON text, carried byte for byte
+    std::string payload = "{}"; // UTF-8 JSON text, carried byte for byte
     std::string queue{default_queue};
     int priority = default_priority;
-    std::optional<base::TimePoint> due;     // absolute; at most one of due and delay
-    std::optional<base::Duration> delay;    // from the store's now
+    std::optional<base::TimePoint> due;  // absolute; at most one of due and delay
+    std::optional<base::Duration> delay; // from the store's now
     int max_attempts = default_max_attempts;
     RetryPolicy retry;
-    base::Duration timeout = default_timeout;  // of one run; zero: none
-    bool transactional = false;  // may end inside the app's own transaction: gets a lease of its own
-    std::string unique_key;       // at most one unfinished job per key; empty: none
-    std::string idempotency_key;  // a repeated enqueue gives the first one's job; empty: none
-    std::string idempotency_scope;  // part of what makes a request the same: a batch binds its
-                                    // items to each other by it; not stored
+    base::Duration timeout = default_timeout; // of one run; zero: none
+    bool transactional = false; // may end inside the app's own transaction: gets a lease of its own
+    std::string unique_key;     // at most one unfinished job per key; empty: none
+    std::string idempotency_key;   // a repeated enqueue gives the first one's job; empty: none
+    std::string idempotency_scope; // part of what makes a request the same: a batch binds its
+                                   // items to each other by it; not stored
 
     friend bool operator==(const JobSpec&, const JobSpec&) = default;
 };
@@ -56,6 +56,6 @@ base::Status validate_spec(const JobSpec& spec);
 /// the spec's fields, with the payload compared as bytes. Lower-case hex.
 std::string fingerprint(const JobSpec& spec);
 
-inline constexpr base::TimePoint latest_time{base::Duration{253'402'300'799'999'999}};  // 9999-12-31
+inline constexpr base::TimePoint latest_time{base::Duration{253'402'300'799'999'999}}; // 9999-12-31
 
 } // namespace deadman::domain

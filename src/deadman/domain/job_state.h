@@ -9,10 +9,10 @@
 namespace deadman::domain {
 
 enum class JobState {
-    waiting,    // for other jobs
-    scheduled,  // due later: a delay, a retry's backoff, a snooze
-    pending,    // claimable now
-    running,    // held by a live lease
+    waiting,   // for other jobs
+    scheduled, // due later: a delay, a retry's backoff, a snooze
+    pending,   // claimable now
+    running,   // held by a live lease
     succeeded,
     failed,
     cancelled,
@@ -22,17 +22,17 @@ enum class JobState {
 /// What happens to a job. Each is one arrow of the table in docs/ARCHITECTURE.md.
 enum class JobEvent {
     dependencies_met,
-    dependencies_met_later,  // met, but due in the future
+    dependencies_met_later, // met, but due in the future
     parent_failed,
     due,
     claim,
     reschedule,
     succeed,
     fail,
-    retry,    // the handler failed and attempts are left
+    retry, // the handler failed and attempts are left
     snooze,
-    release,  // handed back unstarted, or cut short by a drain
-    lapse,    // the lease ended
+    release, // handed back unstarted, or cut short by a drain
+    lapse,   // the lease ended
     quarantine,
     cancel,
     expire,

@@ -26,12 +26,12 @@ base::Duration cancel_after(const LeaseTerms& terms);
 /// ... and leaves the process if a handler still runs: lease - 1/16.
 base::Duration leave_after(const LeaseTerms& terms);
 
-/// As cancel_after, for a session whose death may be inferred from a lost lock: the hint's grace less
-/// one hint heartbeat, where that is sooner.
+/// As cancel_after, for a session whose death may be inferred from a lost lock: the hint's grace
+/// less one hint heartbeat, where that is sooner.
 base::Duration cancel_after_with_hints(const LeaseTerms& terms);
 
-/// A gap between ticks longer than this, three sweeps, means that the store was away: everybody gets
-/// one lease of grace.
+/// A gap between ticks longer than this, three sweeps, means that the store was away: everybody
+/// gets one lease of grace.
 base::Duration outage_gap(const LeaseTerms& terms);
 
 /// Refuses terms under which a live session could be reaped after a gap that is not yet an outage:

@@ -13,19 +13,19 @@ namespace deadman::domain {
 /// What the worker says of a run.
 enum class AnswerKind {
     succeeded,
-    error,      // spends the attempt; the store decides between retry and failed
-    failed,     // spends the attempt; no retry
-    snooze,     // again after `delay`; spends nothing
-    release,    // handed back; spends nothing
-    cancelled,  // the worker stopped it because a cancel was asked for
+    error,     // spends the attempt; the store decides between retry and failed
+    failed,    // spends the attempt; no retry
+    snooze,    // again after `delay`; spends nothing
+    release,   // handed back; spends nothing
+    cancelled, // the worker stopped it because a cancel was asked for
 };
 
 struct Answer {
     AnswerKind kind = AnswerKind::succeeded;
-    std::string result;      // JSON text or empty; succeeded only
-    std::string reason;      // error, failed, release: a stable short name ("timeout", "unknown_kind")
-    std::string message;     // for people; any text, made valid UTF-8 before it is stored
-    base::Duration delay{};  // error: the backoff, snooze: the wait
+    std::string result;  // JSON text or empty; succeeded only
+    std::string reason;  // error, failed, release: a stable short name ("timeout", "unknown_kind")
+    std::string message; // for people; any text, made valid UTF-8 before it is stored
+    base::Duration delay{}; // error: the backoff, snooze: the wait
 
     friend bool operator==(const Answer&, const Answer&) = default;
 };
@@ -52,10 +52,10 @@ inline constexpr std::string_view reason_error = "error";
 /// The store's verdict on one ended run.
 enum class Verdict {
     ok,
-    cancelled,  // an accepted cancel won: the job is cancelled whatever the answer was
-    repeat,     // this very run had already ended with this session: an earlier try got through
-    busy,       // a transaction holds the run's lease: ask again
-    fenced,     // not this session's run any more: nothing was written
+    cancelled, // an accepted cancel won: the job is cancelled whatever the answer was
+    repeat,    // this very run had already ended with this session: an earlier try got through
+    busy,      // a transaction holds the run's lease: ask again
+    fenced,    // not this session's run any more: nothing was written
 };
 
 std::string_view verdict_name(Verdict verdict);

@@ -16,13 +16,14 @@ struct RetryPolicy {
     Kind kind = Kind::exponential;
     base::Duration base = std::chrono::seconds(1);
     base::Duration cap = std::chrono::hours(1);
-    double jitter = 0.25;  // the delay is stretched by up to this share, never shortened
+    double jitter = 0.25; // the delay is stretched by up to this share, never shortened
 
     friend bool operator==(const RetryPolicy&, const RetryPolicy&) = default;
 
     /// The delay after the `attempt`-th attempt failed (1 for the first). `unit` in [0, 1) chooses
     /// within the jitter. Within [d, d * (1 + jitter)] with d = min(cap, growth); never wraps,
-    /// whatever the attempt. exponential: base * 2^(attempt-1); linear: base * attempt; fixed: base.
+    /// whatever the attempt. exponential: base * 2^(attempt-1); linear: base * attempt; fixed:
+    /// base.
     base::Duration delay(int attempt, double unit) const;
 };
 

@@ -254,7 +254,8 @@ void kill_this_process() {
 }
 
 void stop_this_process() {
-    // To this thread, which so goes no step further: a signal to the process may reach another one first.
+    // To this thread, which so goes no step further: a signal to the process may reach another one
+    // first.
     ::raise(SIGSTOP);
 }
 

@@ -2,8 +2,10 @@
 // EffectTransaction: the transaction in which a handler writes its effect, with the end of its run.
 //
 // Thread-safety: for the one thread that was handed it, inside the one call.
-// Blocking:      each statement waits for the database. SQLite: it holds the file's only write lock, so
-//                do the work first and open it only to write (bound: the store's options, default 1 s).
+// Blocking:      each statement waits for the database. SQLite: it holds the file's only write
+// lock, so
+//                do the work first and open it only to write (bound: the store's options, default 1
+//                s).
 
 #include <cstdint>
 #include <functional>

@@ -36,9 +36,9 @@ struct JobRecord {
     std::string worker;                       // ... and its name
     std::optional<base::TimePoint> claimed_at;
     std::optional<base::TimePoint> finished_at;
-    std::string reason;   // failed, cancelled: a stable short name
-    std::string message;  // of the last end that had one
-    std::string result;   // JSON text or empty
+    std::string reason;  // failed, cancelled: a stable short name
+    std::string message; // of the last end that had one
+    std::string result;  // JSON text or empty
     int progress_percent = 0;
     std::string progress_note;
 };
@@ -46,7 +46,7 @@ struct JobRecord {
 struct RunRecord {
     domain::Fence fence;
     domain::Outcome outcome = domain::Outcome::running;
-    int attempts_spent = 0;  // after it ended
+    int attempts_spent = 0; // after it ended
     std::optional<domain::SessionId> session;
     std::string worker;
     std::optional<base::TimePoint> claimed_at;
@@ -57,27 +57,27 @@ struct RunRecord {
 
 /// Where a page ended. Opaque to users: the edges encode it.
 struct JobCursor {
-    base::TimePoint at;  // of the sort key: finished_at when listing finished jobs, else unused
+    base::TimePoint at; // of the sort key: finished_at when listing finished jobs, else unused
     domain::JobId id;
 };
 
 struct JobFilter {
-    std::vector<domain::JobState> states;  // empty: any
-    std::string kind;                      // empty: any
-    std::string queue;                     // empty: any
+    std::vector<domain::JobState> states;          // empty: any
+    std::string kind;                              // empty: any
+    std::string queue;                             // empty: any
     std::optional<base::TimePoint> finished_from;  // inclusive
     std::optional<base::TimePoint> finished_until; // exclusive
     std::optional<base::TimePoint> created_from;
     std::optional<base::TimePoint> created_until;
     std::optional<JobCursor> after;
-    int limit = 50;  // 1 to 1,000
+    int limit = 50; // 1 to 1,000
 };
 
 /// Newest first: by finished_at then id where the filter asks for finished jobs only (by a finished
 /// bound, or terminal states alone), else by id. Payloads and results are included.
 struct JobPage {
     std::vector<JobRecord> jobs;
-    std::optional<JobCursor> next;  // set while there may be more
+    std::optional<JobCursor> next; // set while there may be more
 };
 
 struct QueueRecord {
@@ -86,7 +86,7 @@ struct QueueRecord {
     std::int64_t pending = 0;
     std::int64_t scheduled = 0;
     std::int64_t running = 0;
-    std::optional<base::TimePoint> oldest_pending;  // due time of the job that has waited longest
+    std::optional<base::TimePoint> oldest_pending; // due time of the job that has waited longest
 };
 
 struct MigrationReport {
@@ -98,8 +98,8 @@ struct Finding {
     enum class Severity { ok, notice, warning, problem };
 
     Severity severity = Severity::ok;
-    std::string name;     // stable: "sqlite_wal_reset_bug", "blocked_by_writer"
-    std::string message;  // what is, and what to do
+    std::string name;    // stable: "sqlite_wal_reset_bug", "blocked_by_writer"
+    std::string message; // what is, and what to do
 };
 
 } // namespace deadman::store

@@ -13,8 +13,8 @@ namespace deadman::store {
 
 struct Enqueued {
     domain::JobId id;
-    bool is_new = true;  // false: an earlier job holds the unique or idempotency key
-    bool replayed = false;  // the idempotency key was used by the same request before
+    bool is_new = true;    // false: an earlier job holds the unique or idempotency key
+    bool replayed = false; // the idempotency key was used by the same request before
 };
 
 /// Names one run: a job under a fence.
@@ -26,16 +26,16 @@ struct RunKey {
 };
 
 struct ClaimRequest {
-    std::int64_t claim_no = 0;  // per session, growing; a retry of an unknown outcome repeats it
+    std::int64_t claim_no = 0; // per session, growing; a retry of an unknown outcome repeats it
     std::vector<std::string> queues;
     int max = 1;
-    bool suspect = false;  // take one suspect, alone; REQUIRES: the session holds nothing
+    bool suspect = false; // take one suspect, alone; REQUIRES: the session holds nothing
 };
 
 /// One claimed job: everything that its run needs.
 struct Claimed {
     RunKey run;
-    bool solo = false;  // has a lease of its own, so it may end inside the app's transaction
+    bool solo = false; // has a lease of its own, so it may end inside the app's transaction
     std::string kind;
     std::string queue;
     std::string payload;
@@ -53,11 +53,11 @@ struct RunEnd {
 };
 
 enum class CancelAnswer {
-    cancelled,         // it had not started; it will not
-    requested,         // accepted: it ends cancelled, whatever the handler answers
-    already_finished,  // too late: nothing changed
+    cancelled,        // it had not started; it will not
+    requested,        // accepted: it ends cancelled, whatever the handler answers
+    already_finished, // too late: nothing changed
     not_found,
-    unknown,           // it could not be told within the bound; nothing was accepted
+    unknown, // it could not be told within the bound; nothing was accepted
 };
 
 } // namespace deadman::store

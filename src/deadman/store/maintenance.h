@@ -19,18 +19,18 @@ struct UpkeepRequest {
     domain::LeaseTerms terms;
     int max_crashes = domain::default_max_crashes;
     base::Duration retention = domain::default_retention;
-    int batch = 1'000;  // rows per transaction
+    int batch = 1'000; // rows per transaction
 };
 
 struct UpkeepReport {
     bool still_leader = true;
-    bool grace = false;            // after an outage or a clock step: nobody is reaped
+    bool grace = false; // after an outage or a clock step: nobody is reaped
     std::int64_t sessions_lapsed = 0;
-    std::int64_t runs_returned = 0;   // lapses that made a job claimable again
+    std::int64_t runs_returned = 0; // lapses that made a job claimable again
     std::int64_t quarantined = 0;
-    std::int64_t promoted = 0;        // due jobs moved to pending
-    std::int64_t swept = 0;           // rows found behind the cursors
-    std::int64_t pruned = 0;          // jobs past their retention
+    std::int64_t promoted = 0; // due jobs moved to pending
+    std::int64_t swept = 0;    // rows found behind the cursors
+    std::int64_t pruned = 0;   // jobs past their retention
 };
 
 /// Held while the object lives; gives it up when destroyed.
@@ -41,8 +41,8 @@ class Leadership {
     virtual ~Leadership() = default;
 
     /// One sweep, in short transactions: tick, mark lapsed sessions, return their runs, promote due
-    /// jobs, sweep, prune. REQUIRES: called about every request.terms.sweep; a longer gap counts as an
-    /// outage and gives everybody grace.
+    /// jobs, sweep, prune. REQUIRES: called about every request.terms.sweep; a longer gap counts as
+    /// an outage and gives everybody grace.
     virtual base::Result<UpkeepReport> sweep(const UpkeepRequest& request) = 0;
 };
 

@@ -12,12 +12,12 @@
 namespace deadman::store {
 
 struct SessionSpec {
-    std::string worker;  // a name for people; sessions of one name are strangers to each other
+    std::string worker; // a name for people; sessions of one name are strangers to each other
     std::string host;
     int pid = 0;
     std::string version;
     std::vector<std::string> queues;
-    std::vector<std::string> kinds;  // the kinds it has handlers for
+    std::vector<std::string> kinds; // the kinds it has handlers for
     int slots = 1;
     domain::LeaseTerms terms;
 };
@@ -30,21 +30,21 @@ struct SessionKey {
 
 struct Session {
     SessionKey key;
-    base::Duration renew_every{};   // how often to renew
-    base::Duration cancel_after{};  // without an acknowledged renewal for this long: cancel handlers
-    base::Duration leave_after{};   // ... and leave the process if one still runs
+    base::Duration renew_every{};  // how often to renew
+    base::Duration cancel_after{}; // without an acknowledged renewal for this long: cancel handlers
+    base::Duration leave_after{};  // ... and leave the process if one still runs
 };
 
 struct RunProgress {
     RunKey run;
-    std::string note;  // at most 1 KiB of text for people
+    std::string note; // at most 1 KiB of text for people
     int percent = 0;
 };
 
 struct RenewRequest {
-    std::vector<domain::JobId> started;  // runs whose handler has been called
-    std::vector<RunProgress> progress;   // what changed since the last renewal
-    bool idle = false;                   // waiting for work: worth waking
+    std::vector<domain::JobId> started; // runs whose handler has been called
+    std::vector<RunProgress> progress;  // what changed since the last renewal
+    bool idle = false;                  // waiting for work: worth waking
 };
 
 /// One lease as the store has it.
@@ -70,8 +70,8 @@ struct SessionRecord {
     std::vector<std::string> queues;
     std::vector<std::string> kinds;
     int slots = 0;
-    int running = 0;  // runs that have started
-    int held = 0;     // runs that it holds, started or not
+    int running = 0; // runs that have started
+    int held = 0;    // runs that it holds, started or not
     base::TimePoint started_at;
     base::TimePoint renewed_at;
     base::TimePoint lease_until;
