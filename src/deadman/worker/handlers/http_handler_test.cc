@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include <functional>
+#include <mutex>
 #include <thread>
 
 #include <gtest/gtest.h>
@@ -52,7 +53,8 @@ class ScriptedServer {
     }
 
     std::vector<std::string> requests() const {
-        return requests_; // read once the exchange is over
+        const std::lock_guard lock(mutex_);
+        return requests_;
     }
 
     static void send_text(int socket, std::string_view text) {
@@ -82,7 +84,10 @@ class ScriptedServer {
                 continue;
             const int socket = ::accept4(listener_, nullptr, nullptr, SOCK_CLOEXEC);
             const std::string request = read_request(socket);
-            requests_.push_back(request);
+            {
+                const std::lock_guard lock(mutex_);
+                requests_.push_back(request);
+            }
             serve_(socket, request, stop);
             ::close(socket);
         }
@@ -103,7 +108,8 @@ class ScriptedServer {
     Serve serve_;
     int listener_ = -1;
     int port_ = 0;
-    std::vector<std::string> requests_;
+    mutable std::mutex mutex_;
+    std::vector<std::string> requests_; // guarded by mutex_
     std::jthread thread_;
 };
 
