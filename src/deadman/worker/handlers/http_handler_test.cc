@@ -27,7 +27,8 @@ using internal::FakeRunContext;
 /// Accepts one connection after another and hands each, with its request, to `serve`.
 class ScriptedServer {
   public:
-    using Serve = std::function<void(int socket, const std::string& request, std::stop_token stop)>;
+    using Serve =
+        std::function<void(int socket, const std::string& request, const std::stop_token& stop)>;
 
     explicit ScriptedServer(Serve serve) : serve_(std::move(serve)) {
         listener_ = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
@@ -39,7 +40,7 @@ class ScriptedServer {
         socklen_t length = sizeof address;
         ::getsockname(listener_, reinterpret_cast<sockaddr*>(&address), &length);
         port_ = ntohs(address.sin_port);
-        thread_ = std::jthread([this](std::stop_token stop) { run(stop); });
+        thread_ = std::jthread([this](const std::stop_token& stop) { run(stop); });
     }
 
     ~ScriptedServer() {
@@ -67,7 +68,8 @@ class ScriptedServer {
     }
 
     /// False once the peer has gone or the server stops; true after `patience`.
-    static bool peer_stays(int socket, std::stop_token stop, std::chrono::milliseconds patience) {
+    static bool peer_stays(int socket, const std::stop_token& stop,
+                           std::chrono::milliseconds patience) {
         for (auto waited = 0ms; waited < patience; waited += 20ms) {
             pollfd gone{socket, POLLRDHUP, 0};
             if (stop.stop_requested() || ::poll(&gone, 1, 20) > 0)
@@ -77,7 +79,7 @@ class ScriptedServer {
     }
 
   private:
-    void run(std::stop_token stop) {
+    void run(const std::stop_token& stop) {
         while (!stop.stop_requested()) {
             pollfd ready{listener_, POLLIN, 0};
             if (::poll(&ready, 1, 20) <= 0)
@@ -114,7 +116,7 @@ class ScriptedServer {
 };
 
 ScriptedServer::Serve always(std::string answer) {
-    return [answer](int socket, const std::string&, std::stop_token) {
+    return [answer = std::move(answer)](int socket, const std::string&, const std::stop_token&) {
         ScriptedServer::send_text(socket, answer);
     };
 }
@@ -190,7 +192,7 @@ TEST_F(HttpHandler, NobodyListeningIsRetried) {
 
 TEST_F(HttpHandler, SilenceEndsAtTheTimeout) {
     options.timeout = 500ms;
-    ScriptedServer server([](int socket, const std::string&, std::stop_token stop) {
+    ScriptedServer server([](int socket, const std::string&, const std::stop_token& stop) {
         ScriptedServer::peer_stays(socket, stop, 10s);
     });
     EXPECT_EQ(run(server).kind, AnswerKind::error);
@@ -198,7 +200,7 @@ TEST_F(HttpHandler, SilenceEndsAtTheTimeout) {
 
 TEST_F(HttpHandler, ADrippingAnswerEndsAtTheTimeout) {
     options.timeout = 700ms;
-    ScriptedServer server([](int socket, const std::string&, std::stop_token stop) {
+    ScriptedServer server([](int socket, const std::string&, const std::stop_token& stop) {
         ScriptedServer::send_text(socket, "HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\n");
         while (ScriptedServer::peer_stays(socket, stop, 100ms))
             ScriptedServer::send_text(socket, "x");
@@ -207,7 +209,7 @@ TEST_F(HttpHandler, ADrippingAnswerEndsAtTheTimeout) {
 }
 
 TEST_F(HttpHandler, EndlessHeadersAreCutOff) {
-    ScriptedServer server([](int socket, const std::string&, std::stop_token stop) {
+    ScriptedServer server([](int socket, const std::string&, const std::stop_token& stop) {
         ScriptedServer::send_text(socket, "HTTP/1.1 200 OK\r\n");
         for (int i = 0; i < 100'000 && !stop.stop_requested(); ++i)
             ScriptedServer::send_text(socket, "X-Filler: " + std::string(100, 'x') + "\r\n");
@@ -216,7 +218,7 @@ TEST_F(HttpHandler, EndlessHeadersAreCutOff) {
 }
 
 TEST_F(HttpHandler, AHugeBodyIsCutOffAndItsHeadKept) {
-    ScriptedServer server([](int socket, const std::string&, std::stop_token stop) {
+    ScriptedServer server([](int socket, const std::string&, const std::stop_token& stop) {
         ScriptedServer::send_text(socket, "HTTP/1.1 200 OK\r\nContent-Length: 1000000000\r\n\r\n");
         const std::string block(1 << 20, 'y');
         for (int i = 0; i < 1'000 && ScriptedServer::peer_stays(socket, stop, 0ms); ++i) {
@@ -239,7 +241,7 @@ TEST_F(HttpHandler, AnswersThatAreNotTextBecomeValidJson) {
 }
 
 TEST_F(HttpHandler, AResetMidBodyIsRetried) {
-    ScriptedServer server([](int socket, const std::string&, std::stop_token) {
+    ScriptedServer server([](int socket, const std::string&, const std::stop_token&) {
         ScriptedServer::send_text(socket, "HTTP/1.1 200 OK\r\nContent-Length: 1000\r\n\r\nhalf");
         const linger at_once{1, 0};
         ::setsockopt(socket, SOL_SOCKET, SO_LINGER, &at_once, sizeof at_once);
@@ -248,7 +250,7 @@ TEST_F(HttpHandler, AResetMidBodyIsRetried) {
 }
 
 TEST_F(HttpHandler, FollowsA307WithThePostAndRefusesA302) {
-    ScriptedServer server([](int socket, const std::string& request, std::stop_token) {
+    ScriptedServer server([](int socket, const std::string& request, const std::stop_token&) {
         const bool first = request.find("POST /hook ") != std::string::npos;
         ScriptedServer::send_text(socket, first
                                               ? http_answer("307 There", "", "Location: /next\r\n")
@@ -286,7 +288,7 @@ TEST_F(HttpHandler, RefusesOtherSchemes) {
 TEST_F(HttpHandler, AStopRequestEndsIt) {
     options.timeout = 4s;
     context.stop.request_stop();
-    ScriptedServer server([](int socket, const std::string&, std::stop_token stop) {
+    ScriptedServer server([](int socket, const std::string&, const std::stop_token& stop) {
         ScriptedServer::peer_stays(socket, stop, 10s);
     });
     const auto started = clock.steady_now();
