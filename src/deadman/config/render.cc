@@ -1,6 +1,7 @@
 #include "deadman/config/render.h"
 
 #include <algorithm>
+#include <optional>
 
 #include "deadman/base/check.h"
 #include "deadman/config/internal/value.h"
@@ -76,27 +77,40 @@ std::string reference_table(const std::string& title, std::span<const Option> ro
     return text;
 }
 
-/// Replaces what stands from `from` to `to`.
-std::string masked(std::string_view text, std::size_t from, std::size_t to) {
-    return std::string(text.substr(0, from)) + "***" + std::string(text.substr(to));
-}
+constexpr std::string_view mask = "***";
 
-/// Values of the libpq form: host=... password=secret or password='se cret'.
-std::string mask_keyword(std::string_view text) {
-    constexpr std::string_view word = "password";
-    const std::size_t found = text.find(word);
-    if (found == std::string_view::npos)
-        return std::string(text);
-    std::size_t from = text.find_first_not_of(" ", found + word.size());
-    if (from == std::string_view::npos || text[from] != '=')
-        return std::string(text);
-    from = std::min(text.find_first_not_of(" ", from + 1), text.size());
+/// The end of a libpq value that begins at `from`: 'quoted' or up to a blank or the next parameter.
+std::size_t value_end(std::string_view text, std::size_t from) {
     const bool quoted = from < text.size() && text[from] == '\'';
     std::size_t to = quoted ? from + 1 : from;
-    while (to < text.size() &&
-           (quoted ? text[to] != '\'' : text[to] != ' ' && text[to] != '&' && text[to] != '"'))
+    while (to < text.size() && (quoted ? text[to] != '\'' : text[to] != ' ' && text[to] != '&'))
         to += text[to] == '\\' ? 2 : 1;
-    return masked(text, from, std::min(quoted ? to + 1 : to, text.size()));
+    return std::min(quoted ? to + 1 : to, text.size());
+}
+
+/// Where the value begins if an equals sign stands at `from`, behind blanks or not.
+std::optional<std::size_t> value_begin(std::string_view text, std::size_t from) {
+    from = text.find_first_not_of(' ', from);
+    if (from == std::string_view::npos || text[from] != '=')
+        return std::nullopt;
+    return std::min(text.find_first_not_of(' ', from + 1), text.size());
+}
+
+/// Every value of the libpq form whose name ends in password: host=... password='se cret'.
+std::string mask_parameters(std::string_view text) {
+    constexpr std::string_view word = "password";
+    std::string out;
+    while (true) {
+        const std::size_t found = text.find(word);
+        if (found == std::string_view::npos)
+            return out.append(text);
+        const std::size_t behind = found + word.size();
+        const auto begin = value_begin(text, behind);
+        out.append(text.substr(0, begin.value_or(behind)));
+        if (begin)
+            out.append(mask);
+        text.remove_prefix(begin ? value_end(text, *begin) : behind);
+    }
 }
 
 } // namespace
@@ -156,14 +170,17 @@ std::string render_origin(const Config& config) {
 std::string without_password(std::string_view url) {
     const std::size_t scheme = url.find("://");
     if (scheme == std::string_view::npos)
-        return mask_keyword(url);
+        return mask_parameters(url);
     const std::size_t begin = scheme + 3;
-    const std::string_view authority = url.substr(begin, url.find_first_of("/?", begin) - begin);
-    const std::size_t at = authority.rfind('@');
-    const std::size_t colon = authority.find(':');
+    // Up to the last @, wherever it stands: a password with an unescaped slash is still one.
+    const std::string_view before = url.substr(begin, url.find('?', begin) - begin);
+    const std::size_t at = before.rfind('@');
+    const std::size_t colon = before.find(':');
     if (at == std::string_view::npos || colon == std::string_view::npos || colon > at)
-        return mask_keyword(url);
-    return mask_keyword(masked(url, begin + colon + 1, begin + at));
+        return mask_parameters(url);
+    return std::string(url.substr(0, begin + colon + 1))
+        .append(mask)
+        .append(mask_parameters(url.substr(begin + at)));
 }
 
 } // namespace deadman::config

@@ -113,6 +113,14 @@ TEST(Origin, PasswordsAreMasked) {
     EXPECT_THAT(text, Not(HasSubstr("hunter2")));
 }
 
+TEST(Origin, AnUnfinishedPasswordStillPrintsAsAConfig) {
+    Sources sources = sources_with("");
+    sources.flags["store"] = "host=h password='x=a";
+    const std::string text = render_origin(resolve(sources).value());
+    EXPECT_THAT(text, HasSubstr("store = \"host=h password=***\"  # flag --store"));
+    EXPECT_TRUE(resolve(sources_with(text)).has_value());
+}
+
 TEST(WithoutPassword, MasksEveryForm) {
     EXPECT_EQ(without_password("postgres://a:b@h/d"), "postgres://a:***@h/d");
     EXPECT_EQ(without_password("postgres://a:b:c@d@h/d"), "postgres://a:***@h/d");
@@ -123,6 +131,12 @@ TEST(WithoutPassword, MasksEveryForm) {
     EXPECT_EQ(without_password("host=h password = 'x \\' y' user=a"),
               "host=h password = *** user=a");
     EXPECT_EQ(without_password("password="), "password=***");
+    EXPECT_EQ(without_password("host=password-db sslpassword=a password=b"),
+              "host=password-db sslpassword=*** password=***");
+    EXPECT_EQ(without_password("postgres://a:b@h/d?sslpassword=x&password=y"),
+              "postgres://a:***@h/d?sslpassword=***&password=***");
+    EXPECT_EQ(without_password("postgres://a:b/c@h/d"), "postgres://a:***@h/d");
+    EXPECT_EQ(without_password("password='x\\"), "password=***");
     EXPECT_EQ(without_password("sqlite:/var/x.db"), "sqlite:/var/x.db");
     EXPECT_EQ(without_password("://"), "://");
 }

@@ -188,10 +188,12 @@ base::Status take(const Option& option, const Sources& sources, const RawFile& f
                           where + ": " + key + " " + found->value.error().message);
     }
     binding_of(key).store(config, *found->value);
-    std::string shown = value_as_toml(option, *found->value);
+    // Masked before it is quoted: the mask of an open quote would take the closing one with it.
+    const Value shown =
+        key == "store" ? Value(without_password(text(*found->value))) : std::move(*found->value);
     config.shown.push_back({.section = std::string(option.section),
                             .name = std::string(option.name),
-                            .text = key == "store" ? without_password(shown) : shown,
+                            .text = value_as_toml(option, shown),
                             .origin = found->origin,
                             .where = found->where});
     return {};
