@@ -86,9 +86,9 @@ void announce(const chaos::HarnessOptions& options) {
                 base::format_duration(options.lease).c_str(),
                 static_cast<unsigned long long>(options.seed));
     if (options.max_crashes > domain::default_max_crashes)
-        std::printf(
-            "max_crashes is raised from %d to %d for this run: lapses are what it is about\n",
-            domain::default_max_crashes, options.max_crashes);
+        std::printf("max_crashes is raised from %d to %d for this run, and suspects do not wait: "
+                    "lapses are what it is about\n",
+                    domain::default_max_crashes, options.max_crashes);
     std::fflush(stdout);
 }
 

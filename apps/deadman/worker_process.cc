@@ -110,7 +110,7 @@ base::Result<worker::WorkerOptions> worker_options(const config::Config& config)
 store::UpkeepRequest upkeep_request(const config::Config& config) {
     store::UpkeepRequest request;
     request.terms = lease_terms(config.lease);
-    request.max_crashes = config.limits.max_crashes;
+    request.crash.max_crashes = config.limits.max_crashes;
     request.retention = config.limits.retention;
     return request;
 }

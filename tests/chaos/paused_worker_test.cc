@@ -50,7 +50,7 @@ class PausedWorker : public testing::TestWithParam<const char*> {
                                     " (job_id BIGINT NOT NULL, fence BIGINT NOT NULL)"));
         upkeep_.emplace(
             store::UpkeepRequest{.terms = domain::LeaseTerms::scaled_to(lease),
-                                 .max_crashes = 1'000},
+                                 .crash = {.max_crashes = 1'000, .first_delay = {}}},
             scheduler::UpkeepSurroundings{
                 .store = *store_, .clock = clock_, .log = nullptr, .on_sweep = nullptr});
         sweeping_ = std::jthread([this](std::stop_token stop) { upkeep_->run(std::move(stop)); });

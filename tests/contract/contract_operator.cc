@@ -95,7 +95,7 @@ TEST_P(JobStoreContract, AcceptedCancelSurvivesTheEndOfTheSession) {
 }
 
 TEST_P(JobStoreContract, CancelWinsOverQuarantine) {
-    upkeep.max_crashes = 1;
+    upkeep.crash.max_crashes = 1;
     const domain::JobId id = enqueue(spec());
     ASSERT_EQ(claim(open_session()).size(), 1u);
     EXPECT_EQ(value(store().cancel(id)), CancelAnswer::requested);

@@ -122,6 +122,8 @@ TEST_P(JobStoreContract, PillIsQuarantinedAndItsNeighboursAreNot) {
         renew(victim, {pill});
         let_lapse();
         ++deaths;
+        while (state(pill) == JobState::scheduled) // it waits longer with each crash
+            pass(terms.sweep);
     }
     EXPECT_LE(deaths, 5);
     EXPECT_EQ(state(pill), JobState::failed);
@@ -134,8 +136,27 @@ TEST_P(JobStoreContract, PillIsQuarantinedAndItsNeighboursAreNot) {
     EXPECT_EQ(outstanding(), 0);
 }
 
+TEST_P(JobStoreContract, SuspectThatDiesAloneWaitsLongerEachTime) {
+    upkeep.crash = {.max_crashes = 10, .first_delay = 10s};
+    const domain::JobId pill = make_suspect("default");
+    for (const base::Duration delay : {10s, 20s, 40s}) {
+        const store::Session victim = open_session();
+        ASSERT_EQ(ids_of(claim_suspect(victim)), std::vector{pill});
+        renew(victim, {pill});
+        let_lapse();
+        ASSERT_EQ(state(pill), JobState::scheduled);
+        const base::TimePoint returned = runs(pill).back().finished_at.value();
+        EXPECT_GE(record(pill).due, returned + delay - 1s);
+        EXPECT_LE(record(pill).due, returned + delay + 1s);
+        EXPECT_TRUE(claim_suspect(open_session()).empty());
+        pass(delay);
+        EXPECT_EQ(state(pill), JobState::pending);
+    }
+    EXPECT_EQ(record(pill).blame.crashes, 3);
+}
+
 TEST_P(JobStoreContract, QuarantineCountsInTheReport) {
-    upkeep.max_crashes = 1;
+    upkeep.crash.max_crashes = 1;
     enqueue(spec());
     ASSERT_EQ(claim(open_session()).size(), 1u);
     const auto report = pass(terms.lease + 2 * terms.sweep);
@@ -144,7 +165,7 @@ TEST_P(JobStoreContract, QuarantineCountsInTheReport) {
 }
 
 TEST_P(JobStoreContract, QuarantinedJobCanBeRetriedByAnOperator) {
-    upkeep.max_crashes = 1;
+    upkeep.crash.max_crashes = 1;
     const domain::JobId id = enqueue(spec());
     ASSERT_EQ(claim(open_session()).size(), 1u);
     let_lapse();

@@ -103,7 +103,7 @@ TEST_F(RandomInterleavings, OfReaperCompletionAndCancelEndEachJobOnce) {
         std::vector<Actor> actors;
         actors.emplace_back(completer, in_app ? app_sql("complete", held[0], s)
                                               : complete_sql(s, held, outcome));
-        actors.emplace_back(reaper, "select returned from deadman.reap_leases(3)");
+        actors.emplace_back(reaper, "select returned from deadman.reap_leases(3, 0)");
         if (with_cancel)
             actors.emplace_back(operator_side,
                                 "select deadman.cancel(" + std::to_string(job) + ")");

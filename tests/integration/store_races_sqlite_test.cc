@@ -33,7 +33,7 @@ class SqliteRaceTest : public SqliteStoreTest {
         auto leader = there_->try_lead();
         ASSERT_TRUE(leader && *leader);
         leader_ = std::move(*leader);
-        upkeep_.max_crashes = rounds;
+        upkeep_.crash = {.max_crashes = rounds, .first_delay = {}};
     }
 
     void TearDown() override {

@@ -123,7 +123,7 @@ std::vector<store::JobRecord> MutantStore::all_jobs() {
 
 void MutantStore::before_sweep(store::UpkeepRequest& request) {
     if (mutation_ == Mutation::pill_is_never_quarantined)
-        request.max_crashes = 1'000'000;
+        request.crash.max_crashes = 1'000'000;
     if (mutation_ == Mutation::reaper_never_reaps)
         for (const auto& [id, key] : keys_)
             static_cast<void>(inner_.renew(key, {}));

@@ -118,7 +118,7 @@ std::string ClaimProtocol::mark() {
 }
 
 std::int64_t ClaimProtocol::return_leases(PostgresWire& on) {
-    const WireRows rows = on.run("select * from deadman.reap_leases(3)");
+    const WireRows rows = on.run("select * from deadman.reap_leases(3, 0)");
     return std::stoll(rows[0][0]) + std::stoll(rows[0][1]);
 }
 

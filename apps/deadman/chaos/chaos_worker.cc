@@ -144,7 +144,7 @@ base::Status work(const WorkerBrief& brief) {
                            .observer = &observer,
                            .leave_process = nullptr});
 
-    scheduler::Upkeep upkeep({.terms = lease_terms(brief.lease), .max_crashes = brief.max_crashes},
+    scheduler::Upkeep upkeep(upkeep_request(brief.lease, brief.max_crashes),
                              {.store = *store, .clock = clock, .log = &log, .on_sweep = nullptr});
     const std::jthread sweeping([&upkeep](std::stop_token stop) { upkeep.run(std::move(stop)); });
     leaver.run(worker);
@@ -156,6 +156,15 @@ base::Status work(const WorkerBrief& brief) {
 domain::LeaseTerms lease_terms(base::Duration lease) {
     const domain::LeaseTerms defaults;
     return lease == defaults.lease ? defaults : domain::LeaseTerms::scaled_to(lease);
+}
+
+store::UpkeepRequest upkeep_request(base::Duration lease, int max_crashes) {
+    store::UpkeepRequest request;
+    request.terms = lease_terms(lease);
+    request.crash.max_crashes = max_crashes;
+    if (max_crashes > domain::default_max_crashes)
+        request.crash.first_delay = {};
+    return request;
 }
 
 std::vector<std::string> format_brief(const WorkerBrief& brief) {

@@ -304,9 +304,8 @@ base::Result<Report> run_harness(const HarnessOptions& options,
     DEADMAN_TRY(const auto probe, open_probe(options.store, options.queue));
     if (options.guard == Guard::two_stores)
         DEADMAN_TRY_STATUS(prepare_marks(options.folder));
-    scheduler::Upkeep upkeep(
-        {.terms = lease_terms(options.lease), .max_crashes = options.max_crashes},
-        {.store = *store, .clock = clock, .log = &log, .on_sweep = nullptr});
+    scheduler::Upkeep upkeep(upkeep_request(options.lease, options.max_crashes),
+                             {.store = *store, .clock = clock, .log = &log, .on_sweep = nullptr});
     const std::jthread sweeping([&upkeep](std::stop_token token) { upkeep.run(std::move(token)); });
     Harness harness(options, *store, *probe, clock);
     return harness.run(on_progress, stop);

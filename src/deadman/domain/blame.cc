@@ -1,5 +1,6 @@
 #include "deadman/domain/blame.h"
 
+#include <algorithm>
 #include <limits>
 
 namespace deadman::domain {
@@ -25,8 +26,18 @@ bool is_suspect(const Blame& blame) {
     return blame.lapse_score >= suspect_from;
 }
 
-bool is_quarantined(const Blame& blame, int max_crashes) {
-    return max_crashes > 0 && blame.crashes >= max_crashes;
+bool is_quarantined(const Blame& blame, const CrashTerms& terms) {
+    return terms.max_crashes > 0 && blame.crashes >= terms.max_crashes;
+}
+
+base::Duration delay_after_lapse(const Blame& after, const Lapse& lapse, const CrashTerms& terms) {
+    if (!lapse.counts || !lapse.alone || !is_suspect(after))
+        return {};
+    base::Duration delay = terms.first_delay;
+    for (int crash = 1; crash < after.crashes && delay < max_crash_delay && delay.count() > 0;
+         ++crash)
+        delay *= 2;
+    return std::min(delay, max_crash_delay);
 }
 
 } // namespace deadman::domain

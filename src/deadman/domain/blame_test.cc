@@ -26,6 +26,22 @@ TEST(Blame, AStartedRunIsAccusedMoreThanABystander) {
     EXPECT_EQ(after_lapse({}, bystander), (Blame{.lapse_score = 1}));
 }
 
+TEST(Blame, OnlyASuspectThatDiesAloneWaitsAndLongerEachTime) {
+    using namespace std::chrono_literals;
+    const CrashTerms terms{.max_crashes = 0, .first_delay = 2s};
+    const auto delay = [&](int score, int crashes, const Lapse& lapse) {
+        return delay_after_lapse({.lapse_score = score, .crashes = crashes}, lapse, terms);
+    };
+    EXPECT_EQ(delay(3, 1, started_alone), 0s) << "one death proves nothing";
+    EXPECT_EQ(delay(6, 0, started_in_company), 0s);
+    EXPECT_EQ(delay(9, 1, {.counts = false, .alone = true}), 0s);
+    EXPECT_EQ(delay(6, 1, started_alone), 2s);
+    EXPECT_EQ(delay(9, 2, started_alone), 4s);
+    EXPECT_EQ(delay(12, 3, started_alone), 8s);
+    EXPECT_EQ(delay(99, std::numeric_limits<int>::max(), started_alone), max_crash_delay);
+    EXPECT_EQ(delay_after_lapse({99, 99}, started_alone, {.first_delay = {}}), 0s);
+}
+
 TEST(Blame, ASecondLapseOfAStartedRunMakesASuspect) {
     Blame blame = after_lapse({}, started_in_company);
     EXPECT_FALSE(is_suspect(blame));
@@ -52,18 +68,18 @@ TEST(Blame, QuarantineAtTheThirdCrashByDefaultAndNeverAtZero) {
     Blame blame;
     for (int i = 0; i < 2; ++i)
         blame = after_lapse(blame, started_alone);
-    EXPECT_FALSE(is_quarantined(blame, default_max_crashes));
+    EXPECT_FALSE(is_quarantined(blame, {.max_crashes = default_max_crashes}));
     blame = after_lapse(blame, started_alone);
-    EXPECT_TRUE(is_quarantined(blame, default_max_crashes));
-    EXPECT_FALSE(is_quarantined(blame, 4));
-    EXPECT_FALSE(is_quarantined(blame, 0));
+    EXPECT_TRUE(is_quarantined(blame, {.max_crashes = default_max_crashes}));
+    EXPECT_FALSE(is_quarantined(blame, {.max_crashes = 4}));
+    EXPECT_FALSE(is_quarantined(blame, {.max_crashes = 0}));
 }
 
 TEST(Blame, NeverWrapsRoundIntoInnocence) {
     const int most = std::numeric_limits<int>::max();
     const Blame blame = after_lapse({.lapse_score = most - 1, .crashes = most}, started_alone);
     EXPECT_TRUE(is_suspect(blame));
-    EXPECT_TRUE(is_quarantined(blame, default_max_crashes));
+    EXPECT_TRUE(is_quarantined(blame, {.max_crashes = default_max_crashes}));
 }
 
 RC_GTEST_PROP(BlameProperty, NeverFallsAndADeathInCompanyIsNeverACrash, ()) {

@@ -17,7 +17,7 @@ namespace deadman::store {
 
 struct UpkeepRequest {
     domain::LeaseTerms terms;
-    int max_crashes = domain::default_max_crashes;
+    domain::CrashTerms crash;
     base::Duration retention = domain::default_retention;
     int batch = 1'000; // rows per transaction
 };

@@ -24,7 +24,7 @@ const Statement keep_row{"keep_leadership",
 const Statement give_up{"give_up_leadership", "select deadman.give_up_leadership($1)"};
 const Statement observe_tick{"observe_tick", "select * from deadman.observe_tick($1, $2, $3, $4)"};
 const Statement reap_sessions{"reap_sessions", "select cardinality(deadman.reap_sessions($1, $2))"};
-const Statement reap_leases{"reap_leases", "select * from deadman.reap_leases($1)"};
+const Statement reap_leases{"reap_leases", "select * from deadman.reap_leases($1, $2)"};
 const Statement close_sessions{"close_sessions", "select deadman.close_sessions()"};
 const Statement promote_due{"promote_due", "select deadman.promote_due($1)"};
 const Statement sweep_behind{"sweep_behind", "select deadman.sweep_behind($1)"};
@@ -134,7 +134,9 @@ base::Status Leader::reap(const UpkeepRequest& request, UpkeepReport& report) {
                                                         Sent::reading));
     report.sessions_lapsed = marked[0][0].as<std::int64_t>();
     DEADMAN_TRY(const pqxx::result returned,
-                store_.query(reap_leases, {request.max_crashes}, Sent::reading));
+                store_.query(reap_leases,
+                             {request.crash.max_crashes, request.crash.first_delay.count()},
+                             Sent::reading));
     report.runs_returned = returned[0][0].as<std::int64_t>();
     report.quarantined = returned[0][1].as<std::int64_t>();
     DEADMAN_TRY_STATUS(store_.query(close_sessions, {}, Sent::reading));

@@ -23,7 +23,8 @@ const Statement publish_statement{"publish_cursors",
 const Statement progress_statement{"note_progress",
                                    "select deadman.note_progress($1, $2, $3, $4, $5)"};
 const Statement end_statement{"end_session", "select deadman.end_session($1, $2, $3)"};
-const Statement return_statement{"return_runs", "select * from deadman.reap_leases(0, $1, 100000)"};
+const Statement return_statement{"return_runs",
+                                 "select * from deadman.reap_leases(0, 0, $1, 100000)"};
 const Statement list_statement{"session_list", "select * from deadman.session_list()"};
 
 Renewal read_renewal(const pqxx::result& rows) {

@@ -61,6 +61,10 @@ void Model::leave(JobRow& job) {
     }
 }
 
+Lane Model::returned_lane(const JobRow& job) {
+    return domain::is_suspect(job.blame) ? Lane::suspect : Lane::returned;
+}
+
 void Model::make_ready(JobRow& job, Lane lane, std::int64_t ticket) {
     job.state = JobState::pending;
     job.ready = ReadyKey{job.spec.priority, lane, ticket};
@@ -70,8 +74,14 @@ void Model::make_ready(JobRow& job, Lane lane, std::int64_t ticket) {
 
 void Model::return_to_ready(JobRow& job) {
     leave(job);
-    make_ready(job, domain::is_suspect(job.blame) ? Lane::suspect : Lane::returned,
-               ++tables_.last_ticket);
+    make_ready(job, returned_lane(job), ++tables_.last_ticket);
+}
+
+void Model::return_after(JobRow& job, base::Duration delay, base::TimePoint now) {
+    if (delay.count() == 0)
+        return return_to_ready(job);
+    leave(job);
+    make_scheduled(job, now + delay);
 }
 
 void Model::make_scheduled(JobRow& job, base::TimePoint due) {

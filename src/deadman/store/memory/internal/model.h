@@ -91,6 +91,8 @@ class Model {
     // --- the places a job can be; each leaves the last one and enters the next
     void make_ready(JobRow& job, Lane lane, std::int64_t ticket);
     void return_to_ready(JobRow& job);
+    void return_after(JobRow& job, base::Duration delay, base::TimePoint now);
+    static Lane returned_lane(const JobRow& job);
     void make_scheduled(JobRow& job, base::TimePoint due);
     void start_run(JobRow& job, domain::Fence fence, domain::SessionId session,
                    base::TimePoint now);
@@ -101,11 +103,11 @@ class Model {
     RunRecord& close_run(JobRow& job, domain::Outcome outcome, base::TimePoint now);
     void apply_answer(JobRow& job, const domain::Answer& answer, domain::Outcome outcome,
                       base::TimePoint now);
-    void lapse(JobRow& job, const domain::Lapse& lapse, int max_crashes, base::TimePoint now,
-               UpkeepReport& report);
+    void lapse(JobRow& job, const domain::Lapse& lapse, const domain::CrashTerms& terms,
+               base::TimePoint now, UpkeepReport& report);
     /// Ends the session for good and returns what it holds.
-    void close_session(domain::SessionId id, bool counts, std::string_view reason, int max_crashes,
-                       base::TimePoint now, UpkeepReport& report);
+    void close_session(domain::SessionId id, bool counts, std::string_view reason,
+                       const domain::CrashTerms& terms, base::TimePoint now, UpkeepReport& report);
 
     // --- upkeep
     bool observe_tick(const UpkeepRequest& request, base::TimePoint now, base::SteadyTime steady);

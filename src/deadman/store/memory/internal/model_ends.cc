@@ -108,22 +108,22 @@ void Model::apply_answer(JobRow& job, const domain::Answer& answer, Outcome outc
     }
 }
 
-void Model::lapse(JobRow& job, const domain::Lapse& lapse, int max_crashes, base::TimePoint now,
-                  UpkeepReport& report) {
+void Model::lapse(JobRow& job, const domain::Lapse& lapse, const domain::CrashTerms& terms,
+                  base::TimePoint now, UpkeepReport& report) {
     job.blame = domain::after_lapse(job.blame, lapse);
     job.runs.back().reaped = true;
     if (job.cancel_requested) {
         close_run(job, Outcome::cancelled, now);
         job.reason = "cancelled";
         finish(job, JobState::cancelled, now);
-    } else if (lapse.counts && domain::is_quarantined(job.blame, max_crashes)) {
+    } else if (lapse.counts && domain::is_quarantined(job.blame, terms)) {
         close_run(job, Outcome::failed, now).reason = domain::reason_quarantined;
         job.reason = domain::reason_quarantined;
         finish(job, JobState::failed, now);
         ++report.quarantined;
     } else {
         close_run(job, Outcome::lapse, now);
-        return_to_ready(job);
+        return_after(job, domain::delay_after_lapse(job.blame, lapse, terms), now);
         ++report.runs_returned;
     }
 }

@@ -92,11 +92,12 @@ void Model::end_session(const SessionKey& session, std::string_view reason, base
     if (live_session(session) == nullptr)
         return;
     UpkeepReport unused;
-    close_session(session.id, false, reason, domain::default_max_crashes, now, unused);
+    close_session(session.id, false, reason, {}, now, unused);
 }
 
 void Model::close_session(domain::SessionId id, bool counts, std::string_view reason,
-                          int max_crashes, base::TimePoint now, UpkeepReport& report) {
+                          const domain::CrashTerms& terms, base::TimePoint now,
+                          UpkeepReport& report) {
     SessionRow& row = tables_.sessions.at(id);
     row.ended_at = now;
     row.end_reason = domain::clean_text(reason, domain::max_name_bytes);
@@ -106,8 +107,8 @@ void Model::close_session(domain::SessionId id, bool counts, std::string_view re
         held.insert(held.end(), lease.unended.begin(), lease.unended.end());
     for (const domain::JobId job_id : held) {
         JobRow& job = tables_.jobs.at(job_id);
-        lapse(job, {.counts = counts, .named_started = job.started, .alone = alone}, max_crashes,
-              now, report);
+        lapse(job, {.counts = counts, .named_started = job.started, .alone = alone}, terms, now,
+              report);
     }
 }
 

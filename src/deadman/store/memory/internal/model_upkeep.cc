@@ -88,7 +88,7 @@ void Model::reap(const UpkeepRequest& request, base::TimePoint now, UpkeepReport
         // Not heard of since the outage: whether its jobs or the outage ended it, nobody can tell.
         const auto& grace_from = tables_.tick.grace_from;
         const bool counts = !grace_from || tables_.sessions.at(id).renewed_at >= *grace_from;
-        close_session(id, counts, "lapsed", request.max_crashes, now, report);
+        close_session(id, counts, "lapsed", request.crash, now, report);
         ++report.sessions_lapsed;
     }
 }
@@ -101,15 +101,15 @@ void Model::reap_orphans(const UpkeepRequest& request, base::TimePoint now, Upke
             orphans.push_back(id);
     for (const domain::JobId id : orphans) {
         JobRow& job = tables_.jobs.at(id);
-        lapse(job, {.counts = true, .named_started = job.started, .alone = false},
-              request.max_crashes, now, report);
+        lapse(job, {.counts = true, .named_started = job.started, .alone = false}, request.crash,
+              now, report);
     }
 }
 
 void Model::promote(base::TimePoint now, UpkeepReport& report) {
     while (!tables_.scheduled.empty() && tables_.scheduled.begin()->first <= now) {
         JobRow& job = tables_.jobs.at(tables_.scheduled.begin()->second);
-        const Lane lane = job.runs.empty() ? Lane::fresh : Lane::returned;
+        const Lane lane = job.runs.empty() ? Lane::fresh : returned_lane(job);
         leave(job);
         make_ready(job, lane, ++tables_.last_ticket);
         ++report.promoted;

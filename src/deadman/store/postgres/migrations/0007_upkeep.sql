@@ -62,8 +62,9 @@ end $$;
 
 -- Returns the runs of ended sessions, and of sessions that somebody deleted. Takes leases with SKIP LOCKED (an open transaction may hold one:
 -- the next sweep comes back). A lapse blames: 3 where a renewal had named the run as started, else 1; suspect from 6; a crash where the
--- session had held exactly this one run when it was marked.
-create function deadman.reap_leases(max_crashes int, only_session bigint default null, most int default 100)
+-- session had held exactly this one run when it was marked. A suspect that was alone waits first_delay (us), doubled with every crash of
+-- its own up to 5 minutes; whoever else lapsed is claimable at once.
+create function deadman.reap_leases(max_crashes int, first_delay bigint, only_session bigint default null, most int default 100)
 returns table(returned bigint, quarantined bigint) language plpgsql set plan_cache_mode = force_generic_plan as $$
 declare
     keyed bigint[];
@@ -83,11 +84,13 @@ begin
         from doomed d cross join lateral unnest(d.ids, d.attempts, d.lapses, d.crashes, d.snoozes, d.dues)
             with ordinality u(id, attempt, lapsed, crashed, snoozed, due, ord)
         where get_bit(d.ended, u.ord::int - 1) = 0),
-    ends as materialized (
+    scored as (
         select r.*, least(r.lapsed + r.blame, 30000)::smallint score, least(r.crashed + r.alone, 30000)::smallint crash_count,
             (case when r.is_cancelled then 3 when r.counts and max_crashes > 0 and r.crashed + r.alone >= max_crashes then 2
                 else 14 end)::smallint final
         from runs r),
+    ends as materialized (
+        select s.*, final = 14 and alone = 1 and score >= 6 and first_delay > 0 waits from scored s),
     dropped as (delete from deadman.lease where fence in (select fence from doomed)),
     into_run as (
         insert into deadman.run(id, fence, session, claimed_at, finished_at, outcome, attempt)
@@ -101,8 +104,13 @@ begin
         insert into deadman.ready(queue, priority, lane, ticket, id, due, flags, attempt, lapses, crashes, snoozes)
         select queue, priority, case when score >= 6 then 2 else 0 end, nextval('deadman.ticket'), id, due, flags, attempt, score,
             crash_count, snoozed
-        from (select * from ends where final = 14 order by fence, ord) e
-        returning queue, ticket)
+        from (select * from ends where final = 14 and not waits order by fence, ord) e
+        returning queue, ticket),
+    into_later as (
+        insert into deadman.later(id, due, queue, priority, lane, flags, attempt, lapses, crashes, snoozes)
+        select id, deadman.now() + least(deadman.span(first_delay) * 2 ^ least(crash_count - 1, 20), interval '5 minutes'), queue, priority, 2,
+            flags, attempt, score, crash_count, snoozed
+        from ends where waits)
     select (select count(*) from ends where final = 14), (select count(*) from ends where final = 2),
             (select array_agg(id) from ends where final < 10 and flags & 2 = 2),
             (select jsonb_object_agg(queue, lowest) from (select queue, min(ticket) lowest from into_ready group by queue) w)

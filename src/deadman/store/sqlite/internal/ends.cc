@@ -144,7 +144,7 @@ base::Result<LeaseRow> check_run(Connection& db, const SessionKey& session, cons
 }
 
 void apply_lapse(WriteContext& context, const LeaseRow& lease, const domain::Lapse& lapse,
-                 int max_crashes, UpkeepReport& report) {
+                 const domain::CrashTerms& terms, UpkeepReport& report) {
     Standing after = lease.standing;
     after.blame = domain::after_lapse(after.blame, lapse);
     RunEnding ending{.outcome = Outcome::lapse, .reaped = true};
@@ -152,15 +152,21 @@ void apply_lapse(WriteContext& context, const LeaseRow& lease, const domain::Lap
         ending.outcome = Outcome::cancelled;
         ending.reason = reason_cancelled;
         finish_run(context, lease, ending, after);
-    } else if (domain::is_quarantined(after.blame, max_crashes)) {
+    } else if (domain::is_quarantined(after.blame, terms)) {
         ending.outcome = Outcome::failed;
         ending.reason = domain::reason_quarantined;
         finish_run(context, lease, ending, after);
         ++report.quarantined;
     } else {
+        const auto delay = domain::delay_after_lapse(after.blame, lapse, terms);
+        if (delay.count() > 0)
+            after.due = due_after(context.now, delay);
         close_run(context, lease, ending, after);
-        make_ready(context, lease.run.job, lease.queue, lease.priority, lane_of(after.blame),
-                   after);
+        if (delay.count() > 0)
+            make_later(context, lease.run.job, lane_of(after.blame), after);
+        else
+            make_ready(context, lease.run.job, lease.queue, lease.priority, lane_of(after.blame),
+                       after);
         ++report.runs_returned;
     }
 }

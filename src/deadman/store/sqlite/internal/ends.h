@@ -24,7 +24,7 @@ domain::Outcome apply_answer(WriteContext& context, const LeaseRow& lease,
 
 /// Ends a run because its session ended. Adds to the report.
 void apply_lapse(WriteContext& context, const LeaseRow& lease, const domain::Lapse& lapse,
-                 int max_crashes, UpkeepReport& report);
+                 const domain::CrashTerms& terms, UpkeepReport& report);
 
 /// The lease of a job that is known to run.
 LeaseRow require_lease(Connection& db, domain::JobId job);

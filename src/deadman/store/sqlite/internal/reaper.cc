@@ -197,7 +197,7 @@ bool return_runs(WriteContext& context, const UpkeepRequest& request, UpkeepRepo
         const LeaseRow lease = require_lease(context.db, run.job);
         apply_lapse(context, lease,
                     {.counts = run.counts, .named_started = lease.started, .alone = run.alone},
-                    request.max_crashes, report);
+                    request.crash, report);
     }
     if (has_all)
         context.db.run("UPDATE deadman_session SET state = 'ended' WHERE state = 'lapsed'");

@@ -162,8 +162,7 @@ void end_session(WriteContext& context, const SessionKey& session, std::string_v
         return;
     UpkeepReport unused;
     for (const domain::JobId job : held_jobs(context.db, session.id))
-        apply_lapse(context, require_lease(context.db, job), {.counts = false},
-                    domain::default_max_crashes, unused);
+        apply_lapse(context, require_lease(context.db, job), {.counts = false}, {}, unused);
     context.db.run("DELETE FROM deadman_claim WHERE session = ?1", session.id.value);
 }
 
