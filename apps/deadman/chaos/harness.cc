@@ -294,7 +294,7 @@ class Harness {
 
 base::Result<Report> run_harness(const HarnessOptions& options,
                                  const std::function<void(const Progress&)>& on_progress,
-                                 std::stop_token stop) {
+                                 const std::stop_token& stop) {
     base::SystemClock clock;
     DEADMAN_TRY(const auto sink,
                 telemetry::make_file_sink(log_path(options.folder), telemetry::LogFormat::json));

@@ -50,6 +50,6 @@ struct Progress {
 /// An error: the harness itself could not do its work. `cancelled`: `stop` was requested.
 base::Result<Report> run_harness(const HarnessOptions& options,
                                  const std::function<void(const Progress&)>& on_progress,
-                                 std::stop_token stop);
+                                 const std::stop_token& stop);
 
 } // namespace deadman::chaos
