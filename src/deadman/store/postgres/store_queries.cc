@@ -25,7 +25,9 @@ const Statement queues_statement{"queue_counts", "select * from deadman.queue_co
 const Statement unfinished_statement{"unfinished",
                                      "select * from deadman.unfinished($1, $2, $3, $4, $5, $6)"};
 const Statement by_id_statement{
-    "jobs_below", "select id from deadman.job where id < $1 order by id desc limit $2"};
+    "jobs_below", "(select id from deadman.job where id < $1 order by id desc limit $2) union "
+                  "(select id from deadman.job_kept where id < $1 order by id desc limit $2) "
+                  "order by id desc limit $2"};
 const Statement finished_statement{"finished_before",
                                    "select * from deadman.finished_before($1, $2, $3, $4, $5, $6)"};
 

@@ -26,13 +26,16 @@ class Retention {
                                     UpkeepReport& report);
     base::Status drop_old(std::string_view parent, std::int64_t cutoff_us,
                           const UpkeepRequest& request, UpkeepReport& report);
-    base::Status drop_dead_job_ranges();
+    base::Status give_up_job_ranges();
+    base::Status drop_leaving();
     base::Result<std::int64_t> prune_rows(std::int64_t cutoff_us, int batch);
-    void drop_partition(std::string_view parent, const std::string& name);
+    void drop_partition(const std::string& parent, const std::string& name,
+                        const std::string& step);
 
     Store& store_;
     bool looked_ = false;
     base::SteadyTime looked_at_{};
+    std::int64_t kept_after_ = 0; // where the look through `job_kept` goes on
 };
 
 } // namespace deadman::store::postgres

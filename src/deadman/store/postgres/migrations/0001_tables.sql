@@ -31,6 +31,9 @@ create table deadman.job(
     payload text not null          -- JSON, byte for byte
 ) partition by range (id);
 
+-- Jobs that outlive the partition of their ids.
+create table deadman.job_kept(like deadman.job, primary key (id));
+
 -- flags: 1 transactional, 2 holds a unique key. lane: 0 came back, 1 new, 2 suspect.
 create table deadman.ready(
     queue int not null,
@@ -216,6 +219,12 @@ create table deadman.mark(
 create table deadman.horizon(
     ticket bigint primary key,
     xid xid8 not null
+);
+
+-- Partitions that are being given up, so that who comes after an interruption ends what was begun, and drops nothing that others detached.
+create table deadman.leaving(
+    name text primary key,
+    parent text not null
 );
 
 -- Who would like to be woken. A hint: it may be lost, and it is not worth a log record.

@@ -60,6 +60,12 @@ begin
     return made;
 end $$;
 
+-- A job as it was enqueued. A copy in `job_kept` counts only once the partition is out of sight: until then both are there. A lateral call
+-- of this is inlined: a look into one partition, and into `job_kept` for what is not there.
+create function deadman.spec_of(p_id bigint) returns setof deadman.job language sql stable rows 1 as $$
+    select * from (select * from deadman.job where id = p_id union all select * from deadman.job_kept where id = p_id) s limit 1
+$$;
+
 -- Bounds of the partitions that stand, for upkeep and for those who ask how far ahead they reach.
 create function deadman.partitions(parent text) returns table(name text, low text, high text) language sql stable as $$
     select c.relname::text, b[1], b[2]

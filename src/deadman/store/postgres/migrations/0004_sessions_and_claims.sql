@@ -108,7 +108,7 @@ begin
     select t.id, coalesce(o.fence, (select fence from shared)), o.fence is not null, t.queue,
         (select name from deadman.queue q where q.id = t.queue), t.priority, t.lane, t.ticket, t.attempt, t.lapses, t.crashes,
         deadman.to_us(deadman.now()), j.kind, j.payload, j.max_attempts, j.retry, j.timeout_us
-    from taken t join deadman.job j on j.id = t.id left join solo o on o.ids[1] = t.id
+    from taken t cross join lateral deadman.spec_of(t.id) j left join solo o on o.ids[1] = t.id
     order by t.lane, t.ticket;
 end $$;
 
@@ -236,7 +236,7 @@ begin
     select u.id, l.fence, l.solo, l.queue, (select name from deadman.queue q where q.id = l.queue), l.priority, 0::smallint, 0::bigint,
         u.attempt, u.lapses, u.crashes, deadman.to_us(l.claimed_at), j.kind, j.payload, j.max_attempts, j.retry, j.timeout_us
     from deadman.lease l cross join lateral unnest(l.ids, l.attempts, l.lapses, l.crashes) with ordinality u(id, attempt, lapses, crashes, ord)
-        join deadman.job j on j.id = u.id
+        cross join lateral deadman.spec_of(u.id) j
     where l.session = p_session and l.skey = p_key and l.claim_no = p_claim_no and get_bit(l.ended, u.ord::int - 1) = 0
     order by l.slot, u.ord;
 end $$;

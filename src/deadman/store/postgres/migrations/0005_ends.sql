@@ -52,7 +52,7 @@ begin
     ends as materialized (
         select h.*,
             (case when is_cancelled then 3
-                when outcome = 10 then case when attempt + 1 < (select max_attempts from deadman.job j where j.id = h.id) then 11 else 2 end
+                when outcome = 10 then case when attempt + 1 < (select j.max_attempts from deadman.spec_of(h.id) j) then 11 else 2 end
                 else outcome end)::smallint final,
             (attempt + case when outcome in (1, 2, 10) then 1 else 0 end)::smallint spent
         from held h where is_named and not had_ended),

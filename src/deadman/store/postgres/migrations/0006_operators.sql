@@ -4,8 +4,7 @@ create function deadman.locate(p_id bigint)
 returns table(place text, queue int, priority smallint, lane smallint, ticket bigint, fence bigint, ord int, state smallint)
 language sql stable as $$
     select 'ready', r.queue, r.priority, r.lane, r.ticket, null::bigint, null::int, null::smallint
-        from deadman.job j join deadman.ready r on r.queue = j.queue and r.priority = j.priority and r.lane = 1 and r.ticket = j.id
-        where j.id = p_id
+        from deadman.spec_of(p_id) j join deadman.ready r on r.queue = j.queue and r.priority = j.priority and r.lane = 1 and r.ticket = j.id
     union all
     select 'ready', queue, priority, lane, ticket, null, null, null from deadman.ready where id = p_id and ticket <> id
     union all
@@ -72,7 +71,7 @@ declare
     at record;
     new_ticket bigint;
 begin
-    select id, queue, priority, transactional, unique_key into spec from deadman.job where id = p_id;
+    select id, queue, priority, transactional, unique_key into spec from deadman.spec_of(p_id);
     if not found then
         raise exception 'no such job' using errcode = 'DM404';
     end if;
@@ -100,7 +99,7 @@ end $$;
 
 create function deadman.remove(p_id bigint) returns void language plpgsql set plan_cache_mode = force_generic_plan as $$
 begin
-    perform from deadman.job where id = p_id;
+    perform from deadman.spec_of(p_id);
     if not found then
         raise exception 'no such job' using errcode = 'DM404';
     end if;
@@ -116,6 +115,7 @@ begin
     delete from deadman.run where id = p_id;
     delete from deadman.progress where job = p_id;
     delete from deadman.job where id = p_id;
+    delete from deadman.job_kept where id = p_id;
 end $$;
 
 create function deadman.set_paused(queue_name text, stopped bool) returns void language plpgsql as $$

@@ -207,6 +207,7 @@ begin
     delete from deadman.done where id = any (forgotten);
     delete from deadman.progress where job = any (forgotten);
     delete from deadman.job where id = any (forgotten);
+    delete from deadman.job_kept where id = any (forgotten);
     return cardinality(forgotten);
 end $$;
 
@@ -221,12 +222,3 @@ begin
         order by noted_at limit most);
     delete from deadman.waiter where until < clock_timestamp() - interval '1 minute';
 end $$;
-
--- Ids of the range that are still somewhere: while there is one, the partition stays.
-create function deadman.range_is_dead(low bigint, high bigint) returns bool language sql stable as $$
-    select high <= (select last_value from deadman.ticket)
-        and not exists (select from deadman.later where id >= low and id < high)
-        and not exists (select from deadman.ready r where r.id >= low and r.id < high)
-        and not exists (select from deadman.lease l cross join lateral unnest(l.ids) u(id) where u.id >= low and u.id < high)
-        and not exists (select from deadman.done d where d.id >= low and d.id < high)
-$$;

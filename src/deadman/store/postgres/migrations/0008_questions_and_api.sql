@@ -13,7 +13,7 @@ language plpgsql stable set plan_cache_mode = force_generic_plan as $$
 #variable_conflict use_column
 begin
     return query
-    with spec as materialized (select * from deadman.job j where j.id = any (wanted)),
+    with spec as materialized (select s.* from (select distinct unnest(wanted)) w(id) cross join lateral deadman.spec_of(w.id) s),
     place as (
         select r.id, 'pending'::text state, r.attempt, r.lapses, r.crashes, r.snoozes, false cancel_requested, r.due, null::bigint fence,
             null::bigint session, null::timestamptz claimed_at, null::timestamptz finished_at, null::text reason, null::text message, null::text result
@@ -104,7 +104,7 @@ begin
         return query select d.id, deadman.to_us(d.finished_at) from deadman.done d
             where d.state <> 1 and d.state = any (states) and not d.retried
                 and d.finished_at >= floor and (d.finished_at, d.id) < (deadman.from_us(before_us), before_id)
-                and (in_queue is null or exists (select from deadman.job j where j.id = d.id and j.queue = queue_number))
+                and (in_queue is null or queue_number = (select j.queue from deadman.spec_of(d.id) j))
             order by d.finished_at desc, d.id desc limit most;
         return;
     end if;
@@ -112,13 +112,13 @@ begin
         low := greatest(high - span, floor);
         select count(*) into amount from (select from deadman.done d where d.finished_at >= low
             and (d.finished_at, d.id) < (deadman.from_us(before_us), before_id) and d.state = any (states) and not d.retried
-            and (in_queue is null or exists (select from deadman.job j where j.id = d.id and j.queue = queue_number)) limit most) x;
+            and (in_queue is null or queue_number = (select j.queue from deadman.spec_of(d.id) j)) limit most) x;
         exit when amount >= most or low <= floor;
         span := span * 10;
     end loop;
     return query select d.id, deadman.to_us(d.finished_at) from deadman.done d where d.finished_at >= low
             and (d.finished_at, d.id) < (deadman.from_us(before_us), before_id) and d.state = any (states) and not d.retried
-            and (in_queue is null or exists (select from deadman.job j where j.id = d.id and j.queue = queue_number))
+            and (in_queue is null or queue_number = (select j.queue from deadman.spec_of(d.id) j))
         order by d.finished_at desc, d.id desc limit most;
 end $$;
 
