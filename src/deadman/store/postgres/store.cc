@@ -32,11 +32,18 @@ const Statement announce_waiter{
     "values ($1, $2, clock_timestamp() + deadman.span($3)) "
     "on conflict (store) do update set queues = excluded.queues, until = excluded.until"};
 
+/// Two: while one statement is being committed the next one is on its way.
+constexpr int enqueues_at_once = 2;
+constexpr std::size_t most_jobs_together = 1'000;
+
 } // namespace
 
 Store::Store(base::Clock& clock, const PostgresOptions& options)
     : clock_(clock), options_(options), settings_(options_),
       pool_(clock, settings_, options.connections, options.acquire_timeout),
+      enqueue_group_(
+          [this](std::span<const EnqueueGroup::Specs> calls) { return enqueue_together(calls); },
+          enqueues_at_once, most_jobs_together),
       random_(options.seed != 0 ? options.seed : base::random_seed()),
       listener_(
           clock, settings_, random_.next(),

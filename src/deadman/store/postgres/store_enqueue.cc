@@ -1,3 +1,4 @@
+#include "deadman/base/check.h"
 #include "deadman/domain/payload.h"
 #include "deadman/store/postgres/internal/array_text.h"
 #include "deadman/store/postgres/internal/store.h"
@@ -76,9 +77,6 @@ base::Status Store::check_spec(const domain::JobSpec& spec) const {
 }
 
 base::Result<std::vector<Enqueued>> Store::enqueue(std::span<const domain::JobSpec> specs) {
-    if (specs.empty())
-        return std::vector<Enqueued>{};
-    Columns columns;
     for (std::size_t i = 0; i < specs.size(); ++i) {
         if (auto checked = check_spec(specs[i]); !checked) {
             base::Error error = std::move(checked).error();
@@ -86,12 +84,26 @@ base::Result<std::vector<Enqueued>> Store::enqueue(std::span<const domain::JobSp
                 error.message = "job " + std::to_string(i) + ": " + error.message;
             return error;
         }
-        columns.add(specs[i]);
+    }
+    if (specs.empty())
+        return std::vector<Enqueued>{};
+    return enqueue_group_.enqueue(specs);
+}
+
+base::Result<std::vector<Enqueued>>
+Store::enqueue_together(std::span<const EnqueueGroup::Specs> calls) {
+    Columns columns;
+    std::size_t jobs = 0;
+    for (const EnqueueGroup::Specs& specs : calls) {
+        jobs += specs.size();
+        for (const domain::JobSpec& spec : specs)
+            columns.add(spec);
     }
     DEADMAN_TRY(const pqxx::result answers,
                 query(enqueue_batch, parameters_of(columns), Sent::deciding));
+    DEADMAN_CHECK(static_cast<std::size_t>(answers.size()) == jobs);
     std::vector<Enqueued> enqueued;
-    enqueued.reserve(specs.size());
+    enqueued.reserve(jobs);
     for (const auto& row : answers)
         enqueued.push_back({.id = {row[0].as<std::int64_t>()},
                             .is_new = row[1].as<bool>(),

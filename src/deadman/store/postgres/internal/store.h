@@ -16,6 +16,7 @@
 #include "deadman/store/job_store.h"
 #include "deadman/store/postgres/internal/connection.h"
 #include "deadman/store/postgres/internal/connection_pool.h"
+#include "deadman/store/postgres/internal/enqueue_group.h"
 #include "deadman/store/postgres/internal/failure.h"
 #include "deadman/store/postgres/internal/session_link.h"
 #include "deadman/store/postgres/internal/wake_listener.h"
@@ -102,6 +103,8 @@ class Store final : public JobStore {
                                Remedy& remedy);
 
     base::Status check_spec(const domain::JobSpec& spec) const;
+    base::Result<std::vector<Enqueued>>
+    enqueue_together(std::span<const EnqueueGroup::Specs> calls);
     base::Result<std::vector<Finding>> findings_of(const Statement& statement);
 
     std::shared_ptr<SessionLink> link_of(const SessionKey& session);
@@ -129,6 +132,7 @@ class Store final : public JobStore {
     const PostgresOptions options_;
     ConnectionSettings settings_;
     ConnectionPool pool_;
+    EnqueueGroup enqueue_group_;
     std::mutex mutex_;
     base::Random random_;                                             // guarded by mutex_
     std::map<domain::SessionId, std::shared_ptr<SessionLink>> links_; // guarded by mutex_
