@@ -4,6 +4,7 @@
 
 #include "deadman/store/postgres/postgres_job_store.h"
 #include "tests/contract/job_store_contract.h"
+#include "tests/contract/random_operations.h"
 #include "tests/support/postgres_server.h"
 
 namespace deadman::contract {
@@ -15,6 +16,11 @@ class PostgresFixture final : public StoreFixture {
         run("create table effect(number bigint generated always as identity, label text not null)");
         DEADMAN_TRY(store_, open_store());
         return {};
+    }
+
+    void stop_clock() {
+        shift_->wall_us = base::to_micros(clock_.now());
+        shift_->stands_still = true;
     }
 
     store::JobStore& store() override {
@@ -92,10 +98,27 @@ class PostgresFixture final : public StoreFixture {
     std::unique_ptr<store::JobStore> second_;
 };
 
+std::unique_ptr<StoreFixture> make_postgres_fixture() {
+    return std::make_unique<PostgresFixture>();
+}
+
+/// Its clock moves by advance() alone, as the model's does: or a due time would pass one sweep
+/// sooner than there, wherever the machine is slow.
+std::unique_ptr<StoreFixture> make_still_postgres_fixture() {
+    auto fixture = std::make_unique<PostgresFixture>();
+    fixture->stop_clock();
+    return fixture;
+}
+
 INSTANTIATE_TEST_SUITE_P(Postgres, JobStoreContract,
-                         testing::Values(StoreParam{
-                             "postgres", [] { return std::make_unique<PostgresFixture>(); }}),
+                         testing::Values(StoreParam{"postgres", make_postgres_fixture}),
                          store_param_name);
+
+INSTANTIATE_TEST_SUITE_P(Postgres, RandomOperations,
+                         testing::Values(RandomOperationsParam{.name = "postgres",
+                                                               .make = make_still_postgres_fixture,
+                                                               .sequences = 20}),
+                         random_operations_param_name);
 
 } // namespace
 } // namespace deadman::contract

@@ -92,14 +92,8 @@ void Connection::run(const std::string& sql) {
 }
 
 void Connection::prepare_for_use() {
-    if (settings_.shift) {
-        const std::int64_t shift = settings_.shift->wall_us.load();
-        if (shift != applied_shift_us_) {
-            run("set deadman.clock_offset = '" + std::to_string(shift / 1'000'000) + " seconds " +
-                std::to_string(shift % 1'000'000) + " microseconds'");
-            applied_shift_us_ = shift;
-        }
-    }
+    if (settings_.shift)
+        apply_shift(*settings_.shift);
     const std::int64_t bound = settings_.stall_bound_ms.load();
     if (settings_.through_pooler || bound == applied_bound_ms_)
         return;
@@ -108,6 +102,18 @@ void Connection::prepare_for_use() {
     run("set idle_in_transaction_session_timeout = " + ms + "; set tcp_user_timeout = " + ms +
         "; set client_connection_check_interval = " + ms);
     applied_bound_ms_ = bound;
+}
+
+void Connection::apply_shift(const ClockShift& clock) {
+    const std::int64_t shift = clock.wall_us.load();
+    const std::string interval = "interval '" + std::to_string(shift / 1'000'000) + " seconds " +
+                                 std::to_string(shift % 1'000'000) + " microseconds'";
+    if (clock.stands_still) // anew for each use
+        run("select set_config('deadman.clock_offset', (timestamptz 'epoch' + " + interval +
+            " - clock_timestamp())::text, false)");
+    else if (shift != applied_shift_us_)
+        run("select set_config('deadman.clock_offset', (" + interval + ")::text, false)");
+    applied_shift_us_ = shift;
 }
 
 bool Connection::is_alive() {

@@ -19,8 +19,10 @@
 
 namespace deadman::store {
 
-/// Moves the store's clock in tests: added to the server's clock and to the steady clock of upkeep.
+/// Moves the store's clock in tests: added to the server's clock and to the steady clock of upkeep,
+/// or in their place.
 struct ClockShift {
+    std::atomic<bool> stands_still{false};
     std::atomic<std::int64_t> wall_us{0};
     std::atomic<std::int64_t> steady_us{0};
 };

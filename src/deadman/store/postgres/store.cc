@@ -67,6 +67,8 @@ std::string_view Store::name() const {
 
 base::SteadyTime Store::steady_now() const {
     const auto shift = settings_.shift ? settings_.shift->steady_us.load() : 0;
+    if (settings_.shift && settings_.shift->stands_still)
+        return base::SteadyTime(base::Duration{shift});
     return clock_.steady_now() + base::Duration{shift};
 }
 

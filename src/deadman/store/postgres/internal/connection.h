@@ -61,6 +61,7 @@ class Connection {
 
   private:
     void run(const std::string& sql);
+    void apply_shift(const ClockShift& clock);
 
     const ConnectionSettings& settings_;
     pqxx::connection connection_;

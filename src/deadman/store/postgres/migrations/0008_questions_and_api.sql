@@ -32,7 +32,7 @@ begin
         where l.ids && wanted and u.id = any (wanted) and get_bit(l.ended, u.ord::int - 1) = 0
         union all
         select d.id, (array['succeeded', 'failed', 'cancelled', 'expired'])[d.state], d.attempt, coalesce(d.lapses, 0), coalesce(d.crashes, 0),
-            coalesce(d.snoozes, 0), false, null, case when d.claimed_at is not null then d.fence end, null, d.claimed_at, d.finished_at,
+            coalesce(d.snoozes, 0), d.state = 3 and d.claimed_at is not null, null, case when d.claimed_at is not null then d.fence end, null, d.claimed_at, d.finished_at,
             case when d.state = 3 then 'cancelled' else d.reason end, d.message, d.result
         from deadman.done d where d.id = any (wanted) and not d.retried)
     select s.id, p.state, s.kind, (select name from deadman.queue q where q.id = s.queue), s.priority, s.payload, p.attempt, s.max_attempts,
