@@ -1,11 +1,13 @@
 // Case C39. Goal: a process whose own clock is wrong neither steals a live lease nor shifts a due
-// time. Method: three stores on one server, whose processes believe that it is ten minutes later,
-// ten minutes earlier, and now; the server's clock alone decides.
+// time; the server's own clock, set back, keeps nobody alive who is dead (PROTOCOL S3). Method:
+// three stores on one server, whose processes believe that it is ten minutes later, ten minutes
+// earlier, and now; then a server whose clock is shifted by our setting.
 
 #include <gtest/gtest.h>
 
 #include "tests/support/postgres_server.h"
 #include "tests/support/postgres_store.h"
+#include "tests/support/postgres_wire.h"
 
 namespace deadman::test {
 namespace {
@@ -88,6 +90,76 @@ TEST_F(ClockSkew, DueTimesAndBackoffsAreTheServersWhoeverAskedForThem) {
         EXPECT_GE(retried->due, asked + 60s);
         EXPECT_LE(retried->due, value(on_time->now()) + 60s);
     }
+}
+
+struct ClockSetBack : testing::Test {
+    store::UpkeepReport sweep() {
+        return value(leadership->sweep(upkeep));
+    }
+
+    void pass(base::Duration by) {
+        shift->wall_us += by.count();
+        shift->steady_us += by.count();
+    }
+
+    void set_back(base::Duration by) {
+        shift->wall_us -= by.count();
+    }
+
+    PostgresDatabase database;
+    PostgresWire c{database.url()};
+    base::SystemClock clock;
+    std::shared_ptr<store::ClockShift> shift = std::make_shared<store::ClockShift>();
+    std::unique_ptr<store::JobStore> store = open_store(clock, database.url(), shift);
+    store::UpkeepRequest upkeep;
+    std::unique_ptr<store::Leadership> leadership = value(store->try_lead());
+};
+
+TEST_F(ClockSetBack, KeepsTheDeadAliveForNoLongerThanALease) {
+    const auto ids = enqueue(*store, 2);
+    const store::Session dead = open_session(*store);
+    const store::Session alive = open_session(*store);
+    for (const auto* session : {&dead, &alive})
+        ASSERT_EQ(value(store->claim(session->key, {.claim_no = 1, .queues = {"default"}})).size(),
+                  1u);
+    sweep();
+    set_back(1h);
+    EXPECT_TRUE(sweep().grace);
+    std::int64_t lapsed = 0;
+    const auto sweeps = upkeep.terms.lease / upkeep.terms.sweep + 3;
+    for (int i = 0; i < sweeps; ++i) {
+        pass(upkeep.terms.sweep);
+        value(store->renew(alive.key, {}));
+        lapsed += sweep().sessions_lapsed;
+    }
+    EXPECT_EQ(lapsed, 1);
+    EXPECT_EQ(code_of(store->renew(dead.key, {})), base::ErrorCode::fenced);
+    EXPECT_EQ(value(store->find(ids[0])).value().state, domain::JobState::pending);
+    EXPECT_EQ(value(store->find(ids[0])).value().blame, domain::Blame{}) << "nobody can tell why";
+}
+
+TEST_F(ClockSetBack, BetweenTwoSweepsLeavesNoRenewalAhead) {
+    enqueue(*store, 1);
+    const store::Session session = open_session(*store);
+    ASSERT_EQ(value(store->claim(session.key, {.claim_no = 1, .queues = {"default"}})).size(), 1u);
+    sweep();
+    shift->wall_us += base::Duration(1h).count();
+    value(store->renew(session.key, {}));
+    set_back(1h);
+    sweep();
+    EXPECT_EQ(c.number("select count(*) from deadman.session where renewed_at > deadman.now() + "
+                       "interval '3 s'"),
+              0);
+}
+
+TEST_F(ClockSetBack, LeavesNoLeaderThatIsGoneInOffice) {
+    sweep();
+    leadership.reset();
+    c.run("update deadman.leader set holder = gen_random_uuid(), by_lock = false, life = '1.5 s', "
+          "until = deadman.now() + interval '1.5 s'");
+    EXPECT_FALSE(value(store->try_lead()));
+    set_back(1h);
+    EXPECT_TRUE(value(store->try_lead()));
 }
 
 } // namespace

@@ -9,13 +9,7 @@
 namespace deadman::store::postgres {
 namespace {
 
-const Statement may_lead{
-    "may_lead",
-    "select coalesce(holder is null or until < deadman.now() or by_lock and not exists ("
-    "select from pg_locks where locktype = 'advisory' and granted and classid = 5918 and objid = 0 "
-    "and objsubid = 2 and database = (select oid from pg_database where datname = "
-    "current_database())), "
-    "true) from deadman.leader"};
+const Statement may_lead{"may_lead", "select coalesce(deadman.may_lead(), true)"};
 const Statement try_lock{"try_lock", "select pg_try_advisory_lock(5918, 0)"};
 const Statement take{"take_leadership",
                      "select coalesce(deadman.take_leadership($1, $2, $3), false)"};

@@ -196,7 +196,8 @@ create table deadman.leader(
     one bool primary key default true check (one),
     holder uuid,
     by_lock bool not null default false,
-    until timestamptz not null default '-infinity'
+    until timestamptz not null default '-infinity',
+    life interval not null default '0'
 );
 insert into deadman.leader default values;
 

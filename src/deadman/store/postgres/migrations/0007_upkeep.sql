@@ -1,14 +1,25 @@
 -- Each function is called in a transaction of its own. What a reaper may do is decided in the statement that does it, so two reapers, or
 -- one that was stopped in between, do no harm.
 
--- Leadership is an economy. The lock falls with its holder's connection; the row expires for a holder that was stopped.
+-- Leadership is an economy. The lock falls with its holder's connection; the row expires for a holder that was stopped, and where it lies
+-- further ahead than it was ever set, because the clock was set back.
+create function deadman.leadership_is_over(l deadman.leader) returns bool language sql stable as $$
+    select l.holder is null or l.until < deadman.now() or l.until - l.life > deadman.now() + interval '1 second'
+$$;
+create function deadman.may_lead() returns bool language sql stable as $$
+    select deadman.leadership_is_over(l) or l.by_lock and not exists (
+        select from pg_locks where locktype = 'advisory' and granted and classid = 5918 and objid = 0 and objsubid = 2
+            and database = (select oid from pg_database where datname = current_database()))
+    from deadman.leader l
+$$;
 create function deadman.take_leadership(me uuid, has_lock bool, life_us bigint) returns bool language sql as $$
-    update deadman.leader set holder = me, by_lock = has_lock, until = deadman.now() + deadman.span(life_us)
-        where holder = me or holder is null or until < deadman.now() or (has_lock and by_lock)
+    update deadman.leader l set holder = me, by_lock = has_lock, until = deadman.now() + deadman.span(life_us), life = deadman.span(life_us)
+        where holder = me or deadman.leadership_is_over(l) or (has_lock and by_lock)
     returning true
 $$;
 create function deadman.keep_leadership(me uuid, has_lock bool, life_us bigint) returns bool language sql as $$
-    update deadman.leader set by_lock = has_lock, until = deadman.now() + deadman.span(life_us) where holder = me returning true
+    update deadman.leader set by_lock = has_lock, until = deadman.now() + deadman.span(life_us), life = deadman.span(life_us)
+        where holder = me returning true
 $$;
 create function deadman.give_up_leadership(me uuid) returns void language sql as $$
     update deadman.leader set holder = null, until = '-infinity' where holder = me
@@ -16,6 +27,7 @@ $$;
 
 -- A gap since the last tick, or between the wall and the steady clock of the caller, means that the store was away or a clock stepped:
 -- everybody gets one lease to renew. previous, steady_us: the caller's own last tick and what its steady clock measured since.
+-- A clock that was set back must not keep the dead alive for as long as it was set back: no renewal lies ahead.
 create function deadman.observe_tick(gap_us bigint, lease_us bigint, previous_us bigint default null, steady_us bigint default null)
 returns table(at_us bigint, grace bool) language plpgsql as $$
 declare
@@ -29,6 +41,8 @@ begin
         grace_from = case when outage then deadman.now() else t.grace_from end,
         grace_until = case when outage then deadman.now() + greatest(deadman.span(lease_us),
             (select max(s.lease) from deadman.session s where s.state = 0)) else t.grace_until end;
+    update deadman.session s set renewed_at = deadman.now() - interval '1 microsecond'
+        where s.state = 0 and s.renewed_at >= deadman.now() + case when outage then interval '0' else gap end;
     return query select deadman.to_us(t.at), deadman.now() < t.grace_until from deadman.tick t;
 end $$;
 
