@@ -64,11 +64,25 @@ std::string connection_string(const ConnectionSettings& settings) {
 
 } // namespace
 
-ConnectionSettings::ConnectionSettings(const PostgresOptions& options)
+ConnectionSettings::ConnectionSettings(const PostgresOptions& options, base::Clock& clock)
     : url(options.url), connect_timeout(options.connect_timeout),
       through_pooler(options.through_pooler), shift(options.clock_shift),
+      call_timeout(options.call_timeout),
       stall_bound_ms(
-          std::chrono::duration_cast<std::chrono::milliseconds>(options.stall_bound).count()) {}
+          std::chrono::duration_cast<std::chrono::milliseconds>(options.stall_bound).count()),
+      watch(std::make_unique<CallWatch>(clock)) {}
+
+base::Duration ConnectionSettings::patience(Pace pace) const {
+    switch (pace) {
+    case Pace::quick:
+        return call_timeout;
+    case Pace::slow:
+        return 6 * call_timeout;
+    case Pace::unhurried:
+        break;
+    }
+    return std::chrono::hours(1);
+}
 
 void ConnectionSettings::bound_stalls(base::Duration bound) {
     const std::int64_t ms = std::max<std::int64_t>(
@@ -80,13 +94,17 @@ void ConnectionSettings::bound_stalls(base::Duration bound) {
 
 Connection::Connection(const ConnectionSettings& settings)
     : settings_(settings), connection_(connection_string(settings)) {
-    connection_.set_client_encoding("UTF8");
+    {
+        const auto watched = watch(Pace::quick);
+        connection_.set_client_encoding("UTF8");
+    }
     if (!settings_.through_pooler)
         run("set default_transaction_isolation = 'read committed'; set timezone = 'UTC'; "
             "set synchronous_commit = on");
 }
 
 void Connection::run(const std::string& sql) {
+    const auto watched = watch(Pace::quick);
     pqxx::nontransaction work(connection_);
     work.exec(sql);
 }
@@ -126,8 +144,16 @@ bool Connection::is_alive() {
 }
 
 pqxx::result Connection::query(const Statement& statement, const pqxx::params& parameters) {
-    pqxx::nontransaction work(connection_);
-    return query(work, statement, parameters);
+    const auto watched = watch(statement.pace);
+    try {
+        pqxx::nontransaction work(connection_);
+        return query(work, statement, parameters);
+    } catch (const std::exception&) {
+        if (!watched.was_cut())
+            throw;
+        throw pqxx::broken_connection("the server did not answer " + std::string(statement.name) +
+                                      " in time");
+    }
 }
 
 pqxx::result Connection::query(pqxx::transaction_base& transaction, const Statement& statement,

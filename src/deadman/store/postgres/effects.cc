@@ -54,7 +54,9 @@ base::Result<std::vector<SqlRow>> Effects::execute(std::string_view sql,
         pqxx::params bound;
         for (const SqlValue& value : parameters)
             append(bound, value);
+        watched_.restart(patience_);
         const pqxx::result rows = work_.exec(sql, bound);
+        watched_.pause();
         std::vector<SqlRow> answer;
         for (const auto& row : rows) {
             SqlRow values;

@@ -17,12 +17,13 @@ const Statement keep_row{"keep_leadership",
                          "select coalesce(deadman.keep_leadership($1, $2, $3), false)"};
 const Statement give_up{"give_up_leadership", "select deadman.give_up_leadership($1)"};
 const Statement observe_tick{"observe_tick", "select * from deadman.observe_tick($1, $2, $3, $4)"};
-const Statement reap_sessions{"reap_sessions", "select cardinality(deadman.reap_sessions($1, $2))"};
-const Statement reap_leases{"reap_leases", "select * from deadman.reap_leases($1, $2)"};
-const Statement close_sessions{"close_sessions", "select deadman.close_sessions()"};
-const Statement promote_due{"promote_due", "select deadman.promote_due($1)"};
-const Statement sweep_behind{"sweep_behind", "select deadman.sweep_behind($1)"};
-const Statement forget_keys{"forget_keys", "select deadman.forget_keys($1)"};
+const Statement reap_sessions{"reap_sessions", "select cardinality(deadman.reap_sessions($1, $2))",
+                              Pace::slow};
+const Statement reap_leases{"reap_leases", "select * from deadman.reap_leases($1, $2)", Pace::slow};
+const Statement close_sessions{"close_sessions", "select deadman.close_sessions()", Pace::slow};
+const Statement promote_due{"promote_due", "select deadman.promote_due($1)", Pace::slow};
+const Statement sweep_behind{"sweep_behind", "select deadman.sweep_behind($1)", Pace::slow};
+const Statement forget_keys{"forget_keys", "select deadman.forget_keys($1)", Pace::slow};
 
 // Longer than a sweep, so that a leader on time keeps it; short, so that a stopped one is replaced
 // soon.

@@ -32,6 +32,9 @@ struct PostgresOptions {
     int connections = 8; // at most; a session, leadership and wake-ups have one more each
     base::Duration connect_timeout = std::chrono::seconds(2);
     base::Duration acquire_timeout = std::chrono::seconds(5); // to wait for a free connection
+    base::Duration call_timeout =
+        std::chrono::seconds(10); // of a server that does not answer; 6 times that for questions
+                                  // and upkeep, an hour for migrations and handlers' statements
     base::Duration stall_bound =
         std::chrono::seconds(4); // of a dead client; shrinks to half of a lease
     bool through_pooler =

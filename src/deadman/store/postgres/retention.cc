@@ -5,17 +5,20 @@
 namespace deadman::store::postgres {
 namespace {
 
-const Statement prune{"prune_rows", "select deadman.prune_rows($1, $2)"};
+const Statement prune{"prune_rows", "select deadman.prune_rows($1, $2)", Pace::slow};
 const Statement old_partitions{
     "old_partitions",
     "select name, pg_relation_size('deadman.' || name), deadman.to_us(high::timestamptz) "
     "from deadman.partitions($1) where high::timestamptz <= deadman.from_us($2) order by "
-    "low::timestamptz"};
+    "low::timestamptz",
+    Pace::slow};
 const Statement full_ranges{
-    "full_ranges", "select name, low::bigint, high::bigint from deadman.partitions('job') "
-                   "where high::bigint <= (select last_value from deadman.ticket) order by 2"};
-const Statement keep_jobs{"keep_jobs", "select deadman.keep_jobs($1, $2, $3)"};
-const Statement forget_kept{"forget_kept", "select deadman.forget_kept($1, $2)"};
+    "full_ranges",
+    "select name, low::bigint, high::bigint from deadman.partitions('job') "
+    "where high::bigint <= (select last_value from deadman.ticket) order by 2",
+    Pace::slow};
+const Statement keep_jobs{"keep_jobs", "select deadman.keep_jobs($1, $2, $3)", Pace::slow};
+const Statement forget_kept{"forget_kept", "select deadman.forget_kept($1, $2)", Pace::slow};
 const Statement give_up_partition{
     "give_up_partition",
     "insert into deadman.leaving(name, parent) values ($1, $2) on conflict do nothing"};
@@ -112,6 +115,7 @@ void Retention::drop_partition(const std::string& parent, const std::string& nam
                                const std::string& step) {
     try {
         Connection connection(store_.settings());
+        const auto watched = connection.watch(Pace::slow); // longer than its waits for locks
         pqxx::nontransaction work(connection.raw());
         if (step == "attached" || step == "detaching") {
             work.exec("set lock_timeout = '2s'");

@@ -39,7 +39,7 @@ constexpr std::size_t most_jobs_together = 1'000;
 } // namespace
 
 Store::Store(base::Clock& clock, const PostgresOptions& options)
-    : clock_(clock), options_(options), settings_(options_),
+    : clock_(clock), options_(options), settings_(options_, clock),
       pool_(clock, settings_, options.connections, options.acquire_timeout),
       enqueue_group_(
           [this](std::span<const EnqueueGroup::Specs> calls) { return enqueue_together(calls); },

@@ -169,11 +169,14 @@ base::Status Store::transact_once(const SessionKey& session, const RunKey& run,
     DEADMAN_TRY(auto connection, pool_.acquire());
     Sent sent = Sent::writing;
     try {
+        auto watched = connection->watch(Pace::quick);
         pqxx::work work(connection->raw());
         const pqxx::params key{run.job.value, run.fence.value, session.key};
         connection->query(work, guard_statement, key);
-        Effects effects(work);
+        watched.pause();
+        Effects effects(work, watched, connection->patience(Pace::unhurried));
         const base::Status done = body(effects);
+        watched.restart(connection->patience(Pace::quick));
         if (!done)
             return done.error();
         if (effects.first_error())

@@ -6,7 +6,7 @@ namespace {
 
 using Severity = Finding::Severity;
 
-const Statement examine_statement{"examine", "select * from deadman.examine()"};
+const Statement examine_statement{"examine", "select * from deadman.examine()", Pace::slow};
 const Statement readiness_statement{"readiness", "select * from deadman.examine() where name in "
                                                  "('partitions_ahead', 'job_ranges_ahead')"};
 const Statement version_statement{"schema_version",

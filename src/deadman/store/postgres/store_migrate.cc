@@ -25,6 +25,7 @@ void apply(pqxx::transaction_base& work, const Migration& migration) {
 
 /// In one transaction, one at a time: whoever waited finds it done.
 base::Result<MigrationReport> migrate_on(Connection& connection) {
+    const auto watched = connection.watch(Pace::unhurried);
     pqxx::work work(connection.raw());
     work.exec("set local lock_timeout = '60s'; set local client_min_messages = warning; "
               "select pg_advisory_xact_lock(5917000001)");

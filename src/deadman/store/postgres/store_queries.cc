@@ -20,16 +20,20 @@ constexpr int smallest_chunk = 200;
 
 const Statement describe_statement{"describe", "select * from deadman.describe($1)"};
 const Statement runs_statement{"runs_of", "select * from deadman.runs_of($1)"};
-const Statement outstanding_statement{"count_outstanding", "select deadman.count_outstanding()"};
-const Statement queues_statement{"queue_counts", "select * from deadman.queue_counts()"};
-const Statement unfinished_statement{"unfinished",
-                                     "select * from deadman.unfinished($1, $2, $3, $4, $5, $6)"};
+const Statement outstanding_statement{"count_outstanding", "select deadman.count_outstanding()",
+                                      Pace::slow};
+const Statement queues_statement{"queue_counts", "select * from deadman.queue_counts()",
+                                 Pace::slow};
+const Statement unfinished_statement{
+    "unfinished", "select * from deadman.unfinished($1, $2, $3, $4, $5, $6)", Pace::slow};
 const Statement by_id_statement{
-    "jobs_below", "(select id from deadman.job where id < $1 order by id desc limit $2) union "
-                  "(select id from deadman.job_kept where id < $1 order by id desc limit $2) "
-                  "order by id desc limit $2"};
-const Statement finished_statement{"finished_before",
-                                   "select * from deadman.finished_before($1, $2, $3, $4, $5, $6)"};
+    "jobs_below",
+    "(select id from deadman.job where id < $1 order by id desc limit $2) union "
+    "(select id from deadman.job_kept where id < $1 order by id desc limit $2) "
+    "order by id desc limit $2",
+    Pace::slow};
+const Statement finished_statement{
+    "finished_before", "select * from deadman.finished_before($1, $2, $3, $4, $5, $6)", Pace::slow};
 
 bool lists_finished_only(const JobFilter& filter) {
     return filter.finished_from || filter.finished_until ||

@@ -24,7 +24,7 @@ const Statement progress_statement{"note_progress",
                                    "select deadman.note_progress($1, $2, $3, $4, $5)"};
 const Statement end_statement{"end_session", "select deadman.end_session($1, $2, $3)"};
 const Statement return_statement{"return_runs",
-                                 "select * from deadman.reap_leases(0, 0, $1, 100000)"};
+                                 "select * from deadman.reap_leases(0, 0, $1, 100000)", Pace::slow};
 const Statement list_statement{"session_list", "select * from deadman.session_list()"};
 
 Renewal read_renewal(const pqxx::result& rows) {

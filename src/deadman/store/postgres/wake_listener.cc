@@ -113,8 +113,11 @@ void WakeListener::run() {
 
 void WakeListener::listen_until_broken() {
     Connection connection(settings_);
-    connection.raw().listen("deadman_wake",
-                            [this](pqxx::notification heard) { hear(heard.payload); });
+    {
+        const auto watched = connection.watch(Pace::quick);
+        connection.raw().listen("deadman_wake",
+                                [this](pqxx::notification heard) { hear(heard.payload); });
+    }
     {
         const std::lock_guard lock(mutex_);
         listening_ = true;

@@ -13,29 +13,42 @@
 
 #include "deadman/base/result.h"
 #include "deadman/base/time.h"
+#include "deadman/store/postgres/internal/call_watch.h"
 #include "deadman/store/postgres/postgres_job_store.h"
 
 namespace deadman::store::postgres {
+
+/// How long the server may take to answer before it counts as gone.
+enum class Pace {
+    quick,     // as many rows as one call has: PostgresOptions::call_timeout
+    slow,      // counts, lists, upkeep: six times that
+    unhurried, // migrations, and what handlers do in their transactions: an hour
+};
 
 /// Named so that it is prepared once per connection. One object per statement: its address is its
 /// identity.
 struct Statement {
     const char* name;
     const char* sql;
+    Pace pace = Pace::quick;
 };
 
 /// What connections are opened with. The bound on stalls only shrinks: to below the shortest lease
 /// seen.
 struct ConnectionSettings {
-    explicit ConnectionSettings(const PostgresOptions& options);
+    ConnectionSettings(const PostgresOptions& options, base::Clock& clock);
 
     void bound_stalls(base::Duration bound);
+
+    base::Duration patience(Pace pace) const;
 
     const std::string url;
     const base::Duration connect_timeout;
     const bool through_pooler;
     const std::shared_ptr<ClockShift> shift;
+    const base::Duration call_timeout;
     std::atomic<std::int64_t> stall_bound_ms;
+    const std::unique_ptr<CallWatch> watch;
 };
 
 class Connection {
@@ -51,9 +64,18 @@ class Connection {
     /// One statement that commits by itself.
     pqxx::result query(const Statement& statement, const pqxx::params& parameters);
 
-    /// One statement of an open transaction.
+    /// One statement of an open transaction. REQUIRES: the transaction is watched.
     pqxx::result query(pqxx::transaction_base& transaction, const Statement& statement,
                        const pqxx::params& parameters);
+
+    /// Whoever uses raw() for more than one call keeps one of these meanwhile.
+    CallWatch::Guard watch(Pace pace) {
+        return {*settings_.watch, connection_.sock(), settings_.patience(pace)};
+    }
+
+    base::Duration patience(Pace pace) const {
+        return settings_.patience(pace);
+    }
 
     pqxx::connection& raw() {
         return connection_;

@@ -7,6 +7,7 @@
 #include <pqxx/pqxx>
 
 #include "deadman/store/effect_transaction.h"
+#include "deadman/store/postgres/internal/call_watch.h"
 
 namespace deadman::store::postgres {
 
@@ -14,7 +15,8 @@ class Effects final : public EffectTransaction {
   public:
     using EffectTransaction::execute;
 
-    explicit Effects(pqxx::transaction_base& work) : work_(work) {}
+    Effects(pqxx::transaction_base& work, CallWatch::Guard& watched, base::Duration patience)
+        : work_(work), watched_(watched), patience_(patience) {}
 
     base::Result<std::vector<SqlRow>> execute(std::string_view sql,
                                               std::span<const SqlValue> parameters) override;
@@ -26,6 +28,8 @@ class Effects final : public EffectTransaction {
 
   private:
     pqxx::transaction_base& work_;
+    CallWatch::Guard& watched_; // runs during statements alone: handlers take their time
+    const base::Duration patience_;
     std::optional<base::Error> first_error_;
 };
 

@@ -141,7 +141,7 @@ class Store final : public JobStore {
 
 /// Asked for by upkeep, and where an insert found no partition.
 inline const Statement make_partitions_statement{"make_partitions",
-                                                 "select deadman.make_partitions()"};
+                                                 "select deadman.make_partitions()", Pace::slow};
 
 /// A parameter that is null where the text is empty.
 inline std::optional<std::string> null_if_empty(std::string_view text) {
