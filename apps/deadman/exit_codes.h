@@ -15,6 +15,7 @@ enum ExitCode : int {
     exit_job_failed = 6, // the job that was waited for did not succeed
     exit_timeout = 7,
     exit_unavailable = 69, // nobody answers: no server, no store
+    exit_software = 70,    // told to leave, it could not: a handler or the store holds it
     exit_interrupted = 130,
 };
 

@@ -1,10 +1,8 @@
 #include "apps/deadman/serve_process.h"
 
 #include <charconv>
-#include <condition_variable>
 #include <format>
 #include <memory>
-#include <mutex>
 #include <thread>
 
 #include "apps/deadman/output.h"
@@ -12,12 +10,13 @@
 #include "apps/deadman/store_url.h"
 #include "apps/deadman/worker_process.h"
 #include "deadman/http/server.h"
+#include "deadman/platform/adopted_children.h"
 #include "deadman/platform/listening.h"
 #include "deadman/platform/paths.h"
-#include "deadman/platform/signals.h"
 #include "deadman/scheduler/upkeep.h"
 #include "deadman/telemetry/sinks.h"
 #include "deadman/worker/handlers/handler_factory.h"
+#include "deadman/worker/leaving.h"
 #include "deadman/worker/worker.h"
 
 namespace deadman::cli {
@@ -31,53 +30,6 @@ constexpr std::size_t least_token_bytes = 16;
 
 // How long /readyz says no before the port closes, so that a load balancer sees it.
 constexpr base::Duration drain_notice = std::chrono::milliseconds(500);
-
-/// Signals may come at any time: before there is anything to leave, and while it is left.
-class Leaving {
-  public:
-    explicit Leaving(base::Clock& clock) : clock_(clock) {}
-
-    void asked() {
-        const std::lock_guard lock(mutex_);
-        ++times_;
-        tell();
-        changed_.notify_all();
-    }
-
-    void attach(worker::Worker* worker) {
-        const std::lock_guard lock(mutex_);
-        worker_ = worker;
-        tell();
-    }
-
-    /// Waits until the first signal, or for `patience`; whether one came.
-    bool wait(std::optional<base::Duration> patience = std::nullopt) {
-        std::unique_lock lock(mutex_);
-        const base::SteadyTime deadline =
-            patience ? clock_.steady_now() + *patience : base::SteadyTime::max();
-        return clock_.wait_until(lock, changed_, deadline, [this] { return times_ > 0; });
-    }
-
-    /// Waits for `notice`, less where a second signal comes.
-    void wait_out(base::Duration notice) {
-        std::unique_lock lock(mutex_);
-        clock_.wait_until(lock, changed_, clock_.steady_now() + notice,
-                          [this] { return times_ > 1; });
-    }
-
-  private:
-    void tell() {
-        if (worker_ == nullptr || times_ == 0)
-            return;
-        times_ == 1 ? worker_->drain() : worker_->force();
-    }
-
-    base::Clock& clock_;
-    std::mutex mutex_;
-    std::condition_variable changed_;
-    worker::Worker* worker_ = nullptr; // guarded by mutex_
-    int times_ = 0;                    // guarded by mutex_
-};
 
 struct Listen {
     std::string host;
@@ -121,7 +73,8 @@ base::Result<std::string> read_token(const std::string& path) {
 
 /// A server that is away may be on its way back; one that refuses is not, nor is a file.
 base::Result<std::unique_ptr<store::JobStore>> open_patiently(const config::Config& config,
-                                                              base::Clock& clock, Leaving& leaving,
+                                                              base::Clock& clock,
+                                                              worker::Leaving& leaving,
                                                               telemetry::Log& log) {
     DEADMAN_TRY(const StoreUrl url, parse_store_url(config.store));
     const base::SteadyTime began = clock.steady_now();
@@ -160,7 +113,8 @@ class Inside {
     Inside& operator=(const Inside&) = delete;
 
     /// Until it has drained.
-    void work(worker::WorkerOptions options, worker::HandlerRegistry handlers, Leaving& leaving) {
+    void work(worker::WorkerOptions options, worker::HandlerRegistry handlers,
+              worker::Leaving& leaving) {
         worker::Worker worker(std::move(options), std::move(handlers),
                               {.store = store_,
                                .clock = clock_,
@@ -257,16 +211,15 @@ base::Result<Door> find_door(const config::Config& config) {
 
 base::Status run_serve_process(const config::Config& config, const ServeOptions& options,
                                base::Clock& clock) {
-    Leaving leaving(clock);
-    DEADMAN_TRY(const auto signals,
-                platform::SignalWatch::for_termination([&](int) { leaving.asked(); }));
+    DEADMAN_TRY(const auto leaving, worker::Leaving::watch(clock, leave_at_once));
+    const platform::AdoptedChildren adopted(clock);
     const auto sink = telemetry::make_stderr_sink(
         telemetry::parse_log_format(config.log_format).value_or(telemetry::LogFormat::console));
     telemetry::Log log(clock, *sink, log_options(config));
     telemetry::Metrics metrics;
     DEADMAN_TRY(Door door, find_door(config));
     DEADMAN_TRY(const worker::WorkerOptions worker_settings, worker_options(config));
-    DEADMAN_TRY(const auto store, open_patiently(config, clock, leaving, log));
+    DEADMAN_TRY(const auto store, open_patiently(config, clock, *leaving, log));
     DEADMAN_TRY(auto handlers, worker::make_handlers(config, store->name(), clock));
     DEADMAN_TRY(const auto scratch, platform::TemporaryDirectory::create("deadman-http-"));
     DEADMAN_TRY(const auto server,
@@ -276,16 +229,17 @@ base::Status run_serve_process(const config::Config& config, const ServeOptions&
     DEADMAN_TRY(const StoreUrl url, parse_store_url(config.store));
     print_welcome(config, door.listen, options.with_worker ? &handlers : nullptr, url.redacted());
 
+    leaving->expect_drain(config.worker.drain_grace);
     Inside inside(config, *store, clock, log, metrics);
     std::thread working;
     if (options.with_worker)
-        working = std::thread([&] { inside.work(worker_settings, std::move(handlers), leaving); });
-    leaving.wait();
+        working = std::thread([&] { inside.work(worker_settings, std::move(handlers), *leaving); });
+    leaving->wait();
     log.info("serve_draining");
     server->begin_drain();
     if (working.joinable())
         working.join();
-    leaving.wait_out(drain_notice);
+    leaving->wait_out(drain_notice);
     server->stop();
     log.info("serve_ended");
     return {};

@@ -1,18 +1,19 @@
 #include "apps/deadman/worker_process.h"
 
+#include <cstdlib>
 #include <format>
 #include <memory>
-#include <mutex>
 #include <thread>
 
 #include "apps/deadman/output.h"
 #include "apps/deadman/store_url.h"
+#include "deadman/platform/adopted_children.h"
 #include "deadman/platform/paths.h"
 #include "deadman/platform/process.h"
-#include "deadman/platform/signals.h"
 #include "deadman/scheduler/upkeep.h"
 #include "deadman/telemetry/sinks.h"
 #include "deadman/worker/handlers/handler_factory.h"
+#include "deadman/worker/leaving.h"
 #include "deadman/worker/worker.h"
 
 namespace deadman::cli {
@@ -25,33 +26,6 @@ domain::LeaseTerms lease_terms(const config::LeaseConfig& lease) {
             .hint_heartbeat = lease.hint_heartbeat,
             .hint_grace = lease.hint_grace};
 }
-
-/// Signals may come before there is a worker, and while there is one.
-class Leaving {
-  public:
-    void asked() {
-        const std::lock_guard lock(mutex_);
-        ++times_;
-        tell();
-    }
-
-    void attach(worker::Worker* worker) {
-        const std::lock_guard lock(mutex_);
-        worker_ = worker;
-        tell();
-    }
-
-  private:
-    void tell() {
-        if (worker_ == nullptr || times_ == 0)
-            return;
-        times_ == 1 ? worker_->drain() : worker_->force();
-    }
-
-    std::mutex mutex_;
-    worker::Worker* worker_ = nullptr; // guarded by mutex_
-    int times_ = 0;                    // guarded by mutex_
-};
 
 /// Says once that work is taken.
 class ReadyLine final : public worker::WorkerObserver {
@@ -128,10 +102,15 @@ base::Result<std::unique_ptr<store::JobStore>> open_configured_store(const confi
     return store;
 }
 
+void leave_at_once() {
+    say("told to leave, and something still waits for the store: ending at once; what was held "
+        "comes back by its lease");
+    std::_Exit(exit_software);
+}
+
 base::Status run_worker_process(const config::Config& config, base::Clock& clock) {
-    Leaving leaving;
-    DEADMAN_TRY(const auto signals,
-                platform::SignalWatch::for_termination([&](int) { leaving.asked(); }));
+    DEADMAN_TRY(const auto leaving, worker::Leaving::watch(clock, leave_at_once));
+    const platform::AdoptedChildren adopted(clock);
     const auto sink = make_sink(config);
     telemetry::Log log(clock, *sink, log_options(config));
     DEADMAN_TRY(const worker::WorkerOptions options, worker_options(config));
@@ -144,9 +123,10 @@ base::Status run_worker_process(const config::Config& config, base::Clock& clock
     worker::Worker worker(options, std::move(handlers),
                           {.store = *store, .clock = clock, .log = &log, .observer = &ready});
     std::thread upkeep_thread([&] { upkeep.run(); });
-    leaving.attach(&worker);
+    leaving->expect_drain(options.drain_grace);
+    leaving->attach(&worker);
     worker.run();
-    leaving.attach(nullptr);
+    leaving->attach(nullptr);
     upkeep.stop();
     upkeep_thread.join();
     return {};

@@ -24,6 +24,9 @@ store::UpkeepRequest upkeep_request(const config::Config& config);
 base::Result<std::unique_ptr<store::JobStore>> open_configured_store(const config::Config& config,
                                                                      base::Clock& clock);
 
+/// Ends this process, which could not leave in time, with exit_software.
+void leave_at_once();
+
 /// Until it has drained. Prints one line on standard output once it is ready for work.
 base::Status run_worker_process(const config::Config& config, base::Clock& clock);
 

@@ -4,15 +4,15 @@
 #include <cstdio>
 #include <cstdlib>
 #include <map>
-#include <mutex>
 #include <stop_token>
 #include <thread>
 #include <utility>
 
+#include "apps/deadman/exit_codes.h"
 #include "deadman/platform/process.h"
-#include "deadman/platform/signals.h"
 #include "deadman/scheduler/upkeep.h"
 #include "deadman/telemetry/sinks.h"
+#include "deadman/worker/leaving.h"
 #include "deadman/worker/worker.h"
 
 namespace deadman::chaos {
@@ -96,38 +96,10 @@ worker::WorkerOptions worker_options(const WorkerBrief& brief) {
     return options;
 }
 
-// A first signal drains the worker, a second one forces it.
-class Leaver {
-  public:
-    void signalled() {
-        const std::lock_guard lock(mutex_);
-        if (drain_.stop_requested() && worker_ != nullptr)
-            worker_->force();
-        drain_.request_stop();
-    }
-
-    void run(worker::Worker& worker) {
-        set(&worker);
-        worker.run(drain_.get_token());
-        set(nullptr);
-    }
-
-  private:
-    void set(worker::Worker* worker) {
-        const std::lock_guard lock(mutex_);
-        worker_ = worker;
-    }
-
-    std::mutex mutex_;
-    worker::Worker* worker_ = nullptr;
-    std::stop_source drain_;
-};
-
 base::Status work(const WorkerBrief& brief) {
-    Leaver leaver;
-    DEADMAN_TRY(const auto watch,
-                platform::SignalWatch::for_termination([&leaver](int) { leaver.signalled(); }));
     base::SystemClock clock;
+    DEADMAN_TRY(const auto leaving,
+                worker::Leaving::watch(clock, [] { std::_Exit(exit_software); }));
     DEADMAN_TRY(const auto sink,
                 telemetry::make_file_sink(log_path(brief.folder), telemetry::LogFormat::json));
     telemetry::Log log(clock, *sink, {.level = telemetry::Level::info, .burst = 0, .window = {}});
@@ -147,7 +119,10 @@ base::Status work(const WorkerBrief& brief) {
     scheduler::Upkeep upkeep(upkeep_request(brief.lease, brief.max_crashes),
                              {.store = *store, .clock = clock, .log = &log, .on_sweep = nullptr});
     const std::jthread sweeping([&upkeep](std::stop_token stop) { upkeep.run(std::move(stop)); });
-    leaver.run(worker);
+    leaving->expect_drain(worker::WorkerOptions{}.drain_grace);
+    leaving->attach(&worker);
+    worker.run();
+    leaving->attach(nullptr);
     return {};
 }
 

@@ -46,8 +46,4 @@ struct CommandResult {
 
 base::Result<CommandResult> run_command(const CommandRequest& request, const base::Clock& clock);
 
-/// Buries ended children that are not ours: as process 1 of a container, the orphans of our
-/// children become ours. Does nothing in any other process. Returns how many.
-int reap_adopted_children();
-
 } // namespace deadman::platform

@@ -8,12 +8,9 @@
 #include <cerrno>
 #include <csignal>
 #include <ctime>
-#include <filesystem>
-#include <fstream>
 
 #include "deadman/platform/command.h"
 #include "deadman/platform/internal/descriptor.h"
-#include "deadman/platform/internal/guardian.h"
 #include "deadman/platform/internal/system_error.h"
 #include "deadman/platform/output_keeper.h"
 
@@ -227,21 +224,6 @@ base::Result<CommandResult> run_command(const CommandRequest& request, const bas
     DEADMAN_TRY(ChildProcess child, ChildProcess::spawn(options));
     const BrokenPipesIgnored ignored;
     return Conversation(request, clock, std::move(child)).run();
-}
-
-int reap_adopted_children() {
-    if (::getpid() != 1)
-        return 0;
-    int reaped = 0;
-    std::error_code ignored;
-    for (const auto& task : std::filesystem::directory_iterator("/proc/self/task", ignored)) {
-        std::ifstream children(task.path() / "children");
-        for (pid_t pid = 0; children >> pid;)
-            if (!internal::Guardian::of_this_process().knows(pid) &&
-                ::waitpid(pid, nullptr, WNOHANG) == pid)
-                ++reaped;
-    }
-    return reaped;
 }
 
 } // namespace deadman::platform

@@ -118,7 +118,6 @@ Handler make_exec_handler(ExecOptions options, const base::Clock& clock) {
         request.kill_grace = options.kill_grace;
         request.max_output_bytes = options.max_output_bytes / 2;
         const auto result = platform::run_command(request, clock);
-        platform::reap_adopted_children();
         if (result)
             return answer_of(*result, options.max_output_bytes);
         Answer answer;
