@@ -2,9 +2,11 @@
 
 import concurrent.futures
 import signal
+import sqlite3
 import subprocess
 import time
 
+from leftovers import die_with_parent
 from server import BINARY, Server, eventually
 
 HANDLERS = """
@@ -36,7 +38,8 @@ def test_it_says_where_it_listens_where_the_data_is_and_how_to_try_it(tmp_path):
 
 def test_on_port_zero_it_takes_a_free_one_and_says_which(tmp_path):
     process = subprocess.Popen([BINARY, "serve", "--data-dir", str(tmp_path), "--listen", "127.0.0.1:0"], text=True,
-                               stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, cwd=tmp_path)
+                               stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, cwd=tmp_path,
+                               preexec_fn=die_with_parent)
     try:
         first = process.stdout.readline()
         assert "http://127.0.0.1:" in first and not first.rstrip().endswith(":0")
@@ -84,6 +87,23 @@ def test_a_second_signal_forces_and_the_job_is_claimable_again(tmp_path):
     with Server(tmp_path, "--no-worker", port=running.port) as again:
         job = again.job(slow)
         assert job["state"] == "pending" and job["attempts"] == 0 and job["runs"][-1]["outcome"] == "release"
+
+
+def test_told_to_leave_it_leaves_also_where_the_store_does_not_answer(tmp_path):
+    """Another process holds the file's write lock and never lets go: no end of a run or a session can be written."""
+    running = Server(tmp_path, config='[worker]\ndrain_grace = "1s"\n[handlers.slow]\ntype = "exec"\ncommand = ["sleep", "60"]\n')
+    with running:
+        slow = running.enqueue("slow")
+        running.wait_for_state(slow, "running")
+        blocker = sqlite3.connect(tmp_path / "data" / "deadman.db", isolation_level=None)
+        blocker.execute("begin immediate")
+        running.process.send_signal(signal.SIGTERM)
+        assert running.process.wait(20) == 70
+        assert b"ending at once" in running.log.read_bytes()
+        blocker.execute("rollback")
+        blocker.close()
+    with Server(tmp_path, "--no-worker", port=running.port) as again:
+        again.wait_for_state(slow, "pending")
 
 
 def test_kill_9_in_the_middle_of_enqueues_loses_none_that_was_accepted(tmp_path):
@@ -145,8 +165,6 @@ def test_a_cursor_of_before_the_restart_is_still_good(tmp_path):
 
 def test_no_event_loop_waits_for_the_store(tmp_path):
     """The file's write lock is held by somebody else: writes wait for it, health and reads do not."""
-    import sqlite3
-
     with Server(tmp_path, "--no-worker") as running:
         running.enqueue("noop")
         blocker = sqlite3.connect(tmp_path / "data" / "deadman.db", isolation_level=None)

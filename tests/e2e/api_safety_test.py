@@ -6,6 +6,7 @@ import threading
 import time
 
 import pytest
+from leftovers import die_with_parent
 from server import BINARY, Server, eventually, free_port
 
 TOKEN = "dm_0123456789abcdef0123456789abcdef"
@@ -83,7 +84,8 @@ def test_on_loopback_of_ipv6(tmp_path):
     except OSError:
         pytest.skip("no IPv6 here")
     process = subprocess.Popen([BINARY, "serve", "--no-worker", "--data-dir", str(tmp_path), "--listen", f"[::1]:{port}"],
-                               stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, cwd=tmp_path)
+                               stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, cwd=tmp_path,
+                               preexec_fn=die_with_parent)
 
     def look():
         try:

@@ -13,6 +13,7 @@ import subprocess
 import pytest
 
 from cli_support import CONFLICT, INTERRUPTED, JOB_FAILED, NOT_FOUND, OK, TIMED_OUT, UNAVAILABLE, USAGE
+from leftovers import die_with_parent
 
 
 def test_an_enqueued_job_is_listed_and_shown_with_its_bytes(cli):
@@ -228,7 +229,7 @@ def on_terminal(cli, *arguments: str, environment: dict[str, str] | None = None)
     master, slave = pty.openpty()
     process = cli.start(*arguments, stdin=slave, stdout=slave, stderr=slave) if environment is None else \
         subprocess.Popen([cli.binary, *arguments], cwd=cli.folder, env=cli.environment | environment,
-                         stdin=slave, stdout=slave, stderr=slave)
+                         stdin=slave, stdout=slave, stderr=slave, preexec_fn=die_with_parent)
     os.close(slave)
     sent = b""
     try:

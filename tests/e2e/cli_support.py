@@ -5,6 +5,9 @@ import os
 import pathlib
 import signal
 import subprocess
+import tempfile
+
+from leftovers import die_with_parent
 
 BINARY = os.environ.get("DEADMAN_BINARY", "build/dev/bin/deadman")
 
@@ -19,7 +22,8 @@ class Cli:
         self.folder = folder
         self.store = f"sqlite:{folder / 'jobs.db'}"
         self.binary = str(pathlib.Path(BINARY).resolve())
-        self.environment = {"PATH": os.environ["PATH"], "HOME": str(folder), "TZ": "UTC", "LANG": "C.UTF-8"}
+        self.environment = {"PATH": os.environ["PATH"], "HOME": str(folder), "TZ": "UTC", "LANG": "C.UTF-8",
+                            "TMPDIR": os.environ.get("TMPDIR", "/tmp")}
 
     def run(self, *arguments: str, stdin: bytes | str = b"", environment: dict[str, str] | None = None):
         """Without a terminal. The result has code, out and err; nothing may be killed by a signal."""
@@ -35,7 +39,8 @@ class Cli:
         return self.run(*arguments, "--store", self.store, **options)
 
     def start(self, *arguments: str, **options) -> subprocess.Popen:
-        return subprocess.Popen([self.binary, *arguments], cwd=self.folder, env=self.environment, **options)
+        return subprocess.Popen([self.binary, *arguments], cwd=self.folder, env=self.environment,
+                                preexec_fn=die_with_parent, **options)
 
     def migrate(self) -> "Cli":
         assert self.on_store("migrate").code == OK
@@ -67,8 +72,10 @@ class WorkerProcess:
     """A worker that is ready when the block begins, and has drained when it ends."""
 
     def __init__(self, cli: Cli, *arguments: str) -> None:
+        # Into a file: a pipe that nobody reads stops its writer when it is full.
+        self.log = tempfile.TemporaryFile(dir=cli.folder)
         self.process = cli.start("worker", "--store", cli.store, "--lease", "2s", *arguments,
-                                 stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+                                 stdout=subprocess.PIPE, stderr=self.log)
         self.ready_line = ""
 
     def __enter__(self) -> "WorkerProcess":
@@ -77,10 +84,14 @@ class WorkerProcess:
 
     def terminate(self) -> int:
         self.process.send_signal(signal.SIGTERM)
-        return self.process.wait(timeout=30)
+        return self.process.wait(timeout=60)
 
     def __exit__(self, *_) -> None:
-        if self.process.poll() is None:
-            self.terminate()
-        self.process.stdout.close()
-        self.process.stderr.close()
+        try:
+            if self.process.poll() is None:
+                self.terminate()
+        finally:
+            self.process.kill()
+            self.process.wait()
+            self.process.stdout.close()
+            self.log.close()

@@ -3,7 +3,6 @@ Method: a server without a worker on a SQLite file; each verb by --url, compared
 
 import json
 import re
-import signal
 import subprocess
 import urllib.request
 
@@ -17,14 +16,14 @@ UNAUTHORISED = 5
 class Served:
     def __init__(self, cli: Cli, *arguments: str) -> None:
         self.cli = cli
+        self.log = (cli.folder / "serve.log").open("wb")
         self.process = cli.start("serve", "--store", cli.store, "--listen", "127.0.0.1:0", "--no-worker", *arguments,
-                                 stdout=subprocess.PIPE, stderr=subprocess.STDOUT)
-        self.url = ""
-        for line in self.process.stdout:
-            if found := re.search(rb"http://127\.0\.0\.1:(\d+)", line):
-                self.url = found.group(0).decode()
-                break
-        assert self.url, "the server did not say where it listens"
+                                 stdout=subprocess.PIPE, stderr=self.log)
+        found = re.search(rb"http://127\.0\.0\.1:(\d+)", self.process.stdout.readline())
+        if not found:
+            self.stop()
+        assert found, "the server did not say where it listens: " + (cli.folder / "serve.log").read_text()
+        self.url = found.group(0).decode()
 
     def run(self, *arguments: str, **options):
         return self.cli.run(*arguments, "--url", self.url, **options)
@@ -34,10 +33,13 @@ class Served:
             return json.loads(answer.read())
 
     def stop(self) -> None:
-        if self.process.poll() is None:
-            self.process.send_signal(signal.SIGTERM)
-            self.process.wait(timeout=30)
-        self.process.stdout.close()
+        try:
+            self.process.terminate()
+            self.process.wait(timeout=60)
+        finally:
+            self.process.kill()
+            self.process.stdout.close()
+            self.log.close()
 
 
 @pytest.fixture

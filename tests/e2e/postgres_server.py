@@ -7,6 +7,7 @@ import signal
 import subprocess
 import tempfile
 
+from leftovers import die_with_parent
 from server import eventually, free_port
 
 
@@ -44,6 +45,7 @@ class PostgresServer:
             [self.bin / "postgres", "-D", self.folder / "data", "-p", str(self.port), "-c", "listen_addresses=127.0.0.1",
              "-c", f"unix_socket_directories={self.folder}", "-c", "fsync=off", "-c", "max_connections=200"],
             stdout=subprocess.DEVNULL, stderr=(self.folder / "log").open("ab"), cwd=self.folder, start_new_session=True,
+            preexec_fn=die_with_parent,
             **self.user)
         eventually(self.is_up, what="the Postgres server's first answer")
 

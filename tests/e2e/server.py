@@ -11,6 +11,7 @@ import time
 import urllib.parse
 
 from api_contract import Contract
+from leftovers import die_with_parent
 
 BINARY = os.environ.get("DEADMAN_BINARY", "build/dev/bin/deadman")
 PATIENCE_S = 30.0
@@ -77,8 +78,12 @@ class Server:
         clean = {name: value for name, value in os.environ.items() if not name.startswith("DEADMAN_")}
         with self.log.open("ab") as log:
             self.process = subprocess.Popen(self.command(), stdout=log, stderr=log, cwd=self.folder,
-                                            env={**clean, **self.environment})
-        eventually(self._is_live, what="the server's first answer")
+                                            env={**clean, **self.environment}, preexec_fn=die_with_parent)
+        try:
+            eventually(self._is_live, what="the server's first answer")
+        except BaseException:
+            self.kill()
+            raise
         return self
 
     def _is_live(self) -> bool:
