@@ -134,6 +134,12 @@ TEST_F(SessionProtocol, HintReapsEarlyOnlyWhereTheLockWasSeen) {
         "select count(*) from pg_stat_activity where pid = " + std::to_string(a->pid());
     a.reset();
     ASSERT_TRUE(eventually([&] { return c.one(gone) == "0"; }));
+    c.run("update deadman.session set renewed_at = now()");
+    EXPECT_EQ(reap(), "") << "it has only just renewed";
+    two_seconds_back();
+    c.run("update deadman.session set lock_epoch = lock_epoch - interval '1 s'");
+    EXPECT_EQ(reap(), "") << "another server process saw the lock: this one has forgotten it";
+    c.run("update deadman.session set lock_epoch = lock_epoch + interval '1 s'");
     EXPECT_EQ(reap(), s.id);
     EXPECT_EQ(state(run.job), "pending");
 }

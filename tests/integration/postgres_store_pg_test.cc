@@ -147,6 +147,74 @@ TEST_F(PostgresStore, DeadIdRangesAreDropped) {
     EXPECT_EQ(enqueue(*store, 1).size(), 1u);
 }
 
+TEST_F(PostgresStore, EndThatTheServerRefusesHoldsUpNoOther) {
+    c.run("create function public.refuse() returns trigger language plpgsql as $$ begin "
+          "if new.result like '%refused%' or new.id = 5 then raise exception 'no' using errcode = "
+          "'22023'; end if; return new; end $$");
+    c.run("create trigger refuse before insert on deadman.done for each row execute function "
+          "public.refuse()");
+    const auto session = open_session(*store);
+    const auto ids = enqueue(*store, 6);
+    ASSERT_EQ(ids.back().value, 6);
+    std::vector<store::RunEnd> ends;
+    for (const auto& claimed :
+         value(store->claim(session.key, {.claim_no = 1, .queues = {"default"}, .max = 6})))
+        ends.push_back({claimed.run, {.kind = domain::AnswerKind::succeeded, .result = "1"}});
+    ASSERT_EQ(ends.size(), 6u);
+    ends[1].answer.result = "\"refused\"";
+    using domain::Verdict;
+    EXPECT_EQ(value(store->complete(session.key, ends)),
+              (std::vector{Verdict::ok, Verdict::ok, Verdict::ok, Verdict::ok, Verdict::busy,
+                           Verdict::ok}));
+    EXPECT_EQ(value(store->find(ids[0])).value().result, "1");
+    EXPECT_EQ(value(store->find(ids[1])).value().state, domain::JobState::succeeded);
+    EXPECT_EQ(value(store->find(ids[1])).value().result, "") << "what could not be kept";
+    EXPECT_EQ(value(store->find(ids[4])).value().state, domain::JobState::running);
+    c.run("drop function public.refuse() cascade");
+    EXPECT_EQ(value(store->complete(session.key, {&ends[4], 1})).at(0), Verdict::ok);
+}
+
+TEST_F(PostgresStore, ShortClaimLooksAgainBehindItsCursor) {
+    const auto session = open_session(*store);
+    c.run("select deadman.queue_id('default')"); // or the others would wait for its first user
+    PostgresWire app(database.url());
+    app.run("begin");
+    const std::int64_t late = app.number("select deadman.enqueue('work')");
+    enqueue(*store, 5);
+    ASSERT_EQ(
+        value(store->claim(session.key, {.claim_no = 1, .queues = {"default"}, .max = 5})).size(),
+        5u);
+    app.run("commit");
+    const auto claimed =
+        value(store->claim(session.key, {.claim_no = 2, .queues = {"default"}, .max = 5}));
+    ASSERT_EQ(claimed.size(), 1u) << "no sweep has run, and nobody was woken";
+    EXPECT_EQ(claimed[0].run.job.value, late);
+}
+
+TEST_F(PostgresStore, ConnectionsOfAStoppedWorkerKeepNoLocksPastItsLease) {
+    c.run("create table public.seen(at text, idle text, checks text, tcp text)");
+    c.run(
+        "create function public.see() returns trigger language plpgsql as $$ begin insert into "
+        "public.seen values (tg_table_name, "
+        "current_setting('idle_in_transaction_session_timeout'), "
+        "current_setting('client_connection_check_interval'), current_setting('tcp_user_timeout'));"
+        " return new; end $$");
+    for (const char* table : {"session", "lease"}) // where a renewal and where a claim writes
+        c.run("create trigger see before insert or update on deadman." + std::string(table) +
+              " for each row execute function public.see()");
+    store::SessionSpec spec;
+    spec.worker = "worker";
+    spec.terms = domain::LeaseTerms::scaled_to(2s);
+    const auto session = value(store->register_session(spec));
+    enqueue(*store, 1);
+    value(store->claim(session.key, {.claim_no = 1, .queues = {"default"}}));
+    value(store->renew(session.key, {}));
+    EXPECT_EQ(c.one("select string_agg(distinct at || ' ' || idle || ' ' || checks || ' ' || tcp, "
+                    "', ') from public.seen"),
+              "lease 1s 1s 1000, session 1s 1s 1000");
+    c.run("drop function public.see() cascade");
+}
+
 TEST_F(PostgresStore, EnqueueWakesWhoWaits) {
     const std::vector<std::string> queues{"default"};
     const auto session = open_session(*store);

@@ -122,6 +122,10 @@ std::vector<std::string> as_server_user(std::vector<std::string> argv) {
 base::Status PrivateServer::make_cluster() {
     if (platform::is_superuser())
         DEADMAN_TRY_STATUS(run({"chown", "postgres:", folder_.path()}));
+    if (!options_.standby_of.empty())
+        return run(
+            as_server_user({binaries_ + "/pg_basebackup", "-D", data_folder(), "-d",
+                            options_.standby_of, "-R", "-X", "stream", "-c", "fast", "--no-sync"}));
     // Not a user named `deadman`: unqualified names would then mean our schema.
     return run(as_server_user({binaries_ + "/initdb", "-D", data_folder(), "-U", "postgres",
                                "--auth=trust", "-E", "UTF8", "--locale=C", "--no-sync"}));
@@ -167,7 +171,7 @@ base::Status PrivateServer::wait_until_ready() {
         std::string line;
         if (std::getline(file, line) && line == std::to_string(pid())) // not a predecessor's
             while (std::getline(file, line))
-                if (line.starts_with("ready"))
+                if (line.starts_with("ready") || line.starts_with("standby"))
                     return {};
         pause(*clock_, look_again);
     }

@@ -27,6 +27,7 @@ struct PrivateServerOptions {
     bool durable = true;   // as in production; false: fsync off, for tests that lose no power
     bool show_log = false; // on this process's standard error
     std::vector<std::string> settings; // more of them, "name=value"
+    std::string standby_of;            // the url() of a server to follow, instead of a new cluster
 };
 
 class PrivateServer {

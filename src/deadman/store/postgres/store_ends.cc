@@ -131,13 +131,8 @@ base::Result<std::vector<Verdict>> Store::complete_general(const SessionKey& ses
     }
     if (rows.error().code != ErrorCode::invalid_argument)
         return std::move(rows).error();
-    if (ends.size() > 1) {
-        const std::size_t half = ends.size() / 2;
-        DEADMAN_TRY(auto verdicts, complete_general(session, ends.first(half)));
-        DEADMAN_TRY(const auto rest, complete_general(session, ends.subspan(half)));
-        verdicts.insert(verdicts.end(), rest.begin(), rest.end());
-        return verdicts;
-    }
+    if (ends.size() > 1)
+        return complete_halves(session, ends);
     RunEnd bare = ends.front();
     if (bare.answer.result.empty() && bare.answer.message.empty() && bare.answer.reason.empty())
         return std::move(rows).error();
@@ -145,6 +140,24 @@ base::Result<std::vector<Verdict>> Store::complete_general(const SessionKey& ses
     bare.answer.message.clear();
     bare.answer.reason.clear();
     return complete_general(session, {&bare, 1});
+}
+
+// An end that the server refuses even bare must not keep the others from ending: it is told to come
+// again.
+base::Result<std::vector<Verdict>> Store::complete_halves(const SessionKey& session,
+                                                          std::span<const RunEnd> ends) {
+    const std::size_t half = ends.size() / 2;
+    std::vector<Verdict> all;
+    for (const auto part : {ends.first(half), ends.subspan(half)}) {
+        auto verdicts = complete_general(session, part);
+        if (!verdicts && verdicts.error().code != ErrorCode::invalid_argument)
+            return std::move(verdicts).error();
+        if (verdicts)
+            all.insert(all.end(), verdicts->begin(), verdicts->end());
+        else
+            all.insert(all.end(), part.size(), Verdict::busy);
+    }
+    return all;
 }
 
 base::Status Store::transact(const SessionKey& session, const RunKey& run,

@@ -116,6 +116,8 @@ class Store final : public JobStore {
 
     base::Result<std::vector<domain::Verdict>> complete_general(const SessionKey& session,
                                                                 std::span<const RunEnd> ends);
+    base::Result<std::vector<domain::Verdict>> complete_halves(const SessionKey& session,
+                                                               std::span<const RunEnd> ends);
     base::Result<bool> complete_whole_lease(const SessionKey& session,
                                             std::span<const RunEnd> ends);
 
