@@ -1,13 +1,11 @@
 #include "apps/deadman/chaos_run.h"
 
 #include <cstdio>
-#include <stop_token>
 
 #include "apps/deadman/option_values.h"
 #include "apps/deadman/progress_line.h"
 #include "apps/deadman/verb.h"
 #include "deadman/base/random.h"
-#include "deadman/platform/signals.h"
 
 namespace deadman {
 namespace {
@@ -29,15 +27,19 @@ std::string describe(const chaos::Progress& progress) {
 
 } // namespace
 
-base::Result<chaos::Report> run_with_progress(const chaos::HarnessOptions& options) {
-    std::stop_source stop;
-    DEADMAN_TRY(const auto watch,
-                platform::SignalWatch::for_termination([&stop](int) { stop.request_stop(); }));
+base::Result<std::unique_ptr<StopOnSignals>> StopOnSignals::watch() {
+    auto made = std::make_unique<StopOnSignals>();
+    DEADMAN_TRY(made->signals_, platform::SignalWatch::for_termination(
+                                    [self = made.get()](int) { self->source_.request_stop(); }));
+    return made;
+}
+
+base::Result<chaos::Report> run_with_progress(const chaos::HarnessOptions& options,
+                                              const std::stop_token& stop) {
     base::SystemClock clock;
     ProgressLine line(clock);
     return chaos::run_harness(
-        options, [&line](const chaos::Progress& progress) { line.show(describe(progress)); },
-        stop.get_token());
+        options, [&line](const chaos::Progress& progress) { line.show(describe(progress)); }, stop);
 }
 
 std::string fresh_queue(const std::string& prefix) {

@@ -4,6 +4,7 @@
 #include <memory>
 #include <string>
 
+#include "apps/deadman/chaos/chaos_worker.h"
 #include "apps/deadman/chaos_run.h"
 #include "apps/deadman/option_values.h"
 #include "apps/deadman/verb.h"
@@ -70,6 +71,7 @@ base::Result<chaos::HarnessOptions> harness_options(const ChaosArguments& argume
     options.pauses = arguments.pauses >= 0 ? arguments.pauses : default_pauses(arguments);
     options.workers = arguments.workers;
     options.slots = arguments.slots;
+    DEADMAN_TRY_STATUS(domain::validate_terms(chaos::lease_terms(arguments.lease)));
     options.lease = arguments.lease;
     options.work = arguments.work;
     options.time_limit = arguments.time_limit;
@@ -117,12 +119,13 @@ void print_report(const chaos::Report& report) {
     if (report.timed_out)
         std::printf("not finished within the time limit\n");
     if (!report.share_is_right())
-        std::printf("the share of lapsed runs is not within %.2f of %.2f\n", chaos::share_tolerance,
-                    report.kill_rate);
+        std::printf("the share of lapsed runs is not within %.2f of %.2f\n",
+                    chaos::share_tolerance(report.runs), report.kill_rate);
     std::printf("%s\n", chaos::summary_line(report).c_str());
 }
 
 base::Result<chaos::Report> run(const ChaosArguments& arguments) {
+    DEADMAN_TRY(const auto stop, StopOnSignals::watch());
     // To be told now, not after minutes.
     if (!arguments.report.empty())
         DEADMAN_TRY_STATUS(platform::AppendFile::open(arguments.report));
@@ -137,7 +140,7 @@ base::Result<chaos::Report> run(const ChaosArguments& arguments) {
         options.folder = arguments.keep;
     }
     announce(options);
-    DEADMAN_TRY(auto report, run_with_progress(options));
+    DEADMAN_TRY(auto report, run_with_progress(options, stop->token()));
     if (asked.automatic)
         report.store = asked.text();
     if (!report.ok() && arguments.keep.empty()) {

@@ -124,6 +124,7 @@ base::Result<bool> judge(const chaos::HarnessOptions& options, const chaos::Repo
 }
 
 base::Result<bool> run(const DemoArguments& arguments) {
+    DEADMAN_TRY(const auto stop, StopOnSignals::watch());
     DEADMAN_TRY(const std::string path, chosen_folder(arguments));
     DEADMAN_TRY(const auto folder, demo::DemoFolder::take(path));
     DEADMAN_TRY(const auto files, demo::sample_files({.root = arguments.files_below,
@@ -131,7 +132,7 @@ base::Result<bool> run(const DemoArguments& arguments) {
                                                       .seed = arguments.seed}));
     DEADMAN_TRY(const auto options, harness_options(arguments, folder, files));
     announce(options, arguments);
-    DEADMAN_TRY(const auto report, run_with_progress(options));
+    DEADMAN_TRY(const auto report, run_with_progress(options, stop->token()));
     DEADMAN_TRY(const bool good, judge(options, report, files));
     DEADMAN_TRY_STATUS(
         platform::write_file_atomically(folder.run_path() + "/report.json", to_json(report)));

@@ -3,8 +3,10 @@ Method: real worker processes on a SQLite file; commands are small scripts."""
 
 import os
 import signal
+import subprocess
 
-from cli_support import ERROR, JOB_FAILED, OK, USAGE, WorkerProcess
+from cli_support import ERROR, INTERRUPTED, JOB_FAILED, OK, USAGE, WorkerProcess
+from server import eventually
 
 CONFIG = """
 [handlers."copy"]
@@ -133,3 +135,15 @@ def test_bench_counts_every_job_of_each_measurement(cli):
     assert all(result[key] > 0 for result in results for key in result if key != "store")
     assert not [name for name in os.listdir(cli.folder) if name.startswith("deadman-store")]
     assert cli.run("bench", "--jobs", "0").code == USAGE
+
+
+def test_an_interrupted_chaos_run_leaves_nothing_behind(cli):
+    scratch = cli.folder / "scratch"
+    scratch.mkdir()
+    cli.environment["TMPDIR"] = str(scratch)
+    for moment in ("deadman-store", "deadman-chaos"):
+        process = cli.start("chaos", "run", "--jobs", "100000", stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        eventually(lambda: [name for name in os.listdir(scratch) if name.startswith(moment)], what=moment)
+        process.send_signal(signal.SIGINT)
+        assert process.wait(60) == INTERRUPTED
+        assert os.listdir(scratch) == [], moment
