@@ -234,6 +234,7 @@ class Harness {
         DEADMAN_TRY(const auto effects, probe_.effects(effect_table(options_.workload)));
         report.verdict = judge(ids_, ends, effects);
         report.timed_out = std::ssize(ends) < jobs();
+        DEADMAN_TRY_STATUS(set_unfinished_apart(ends, report));
         DEADMAN_TRY(totals_, probe_.totals());
         report.runs = totals_.ended_runs;
         report.lapsed = totals_.lapsed;
@@ -246,6 +247,20 @@ class Harness {
         DEADMAN_TRY(const auto sessions, probe_.sessions());
         report.timings = measure(runs, sessions, exact_deaths(), journal_);
         return report;
+    }
+
+    /// Out of time is not lost: what the store still has may end yet.
+    base::Status set_unfinished_apart(const std::map<std::int64_t, JobEnd>& ends, Report& report) {
+        std::vector<std::int64_t> lost;
+        for (const std::int64_t id : report.verdict.lost) {
+            DEADMAN_TRY(const auto job, store_.find({id}));
+            if (ends.contains(id) || !job || domain::is_terminal(job->state))
+                lost.push_back(id);
+            else
+                ++report.verdict.unfinished;
+        }
+        report.verdict.lost = std::move(lost);
+        return {};
     }
 
     void count_journal(Report& report) const {

@@ -103,6 +103,7 @@ void add_counts(Object& object, const Report& report) {
     object.add("quarantined", report.verdict.quarantined);
     object.add("failed", report.verdict.failed);
     object.add("unearned", size(report.verdict.unearned));
+    object.add("unfinished", report.verdict.unfinished);
     object.add("runs", report.runs);
     object.add("lapsed", report.lapsed);
     object.add("released", report.released);
@@ -120,12 +121,21 @@ void add_counts(Object& object, const Report& report) {
 
 } // namespace
 
+double share_tolerance(std::int64_t runs) {
+    constexpr double usual = 0.05;
+    constexpr std::int64_t enough = 500;
+    return runs >= enough
+               ? usual
+               : std::max(usual,
+                          2 / std::sqrt(static_cast<double>(std::max<std::int64_t>(runs, 1))));
+}
+
 double Report::share() const {
     return runs == 0 ? 0 : static_cast<double>(lapsed) / static_cast<double>(runs);
 }
 
 bool Report::share_is_right() const {
-    return std::abs(share() - kill_rate) <= share_tolerance;
+    return std::abs(share() - kill_rate) <= share_tolerance(runs);
 }
 
 bool Report::ok() const {
@@ -164,6 +174,8 @@ std::string summary_line(const Report& report) {
                        std::to_string(report.kills) + " workers killed";
     if (report.verdict.quarantined > 0)
         line += ", " + std::to_string(report.verdict.quarantined) + " quarantined";
+    if (report.verdict.unfinished > 0)
+        line += ", " + std::to_string(report.verdict.unfinished) + " not finished in time";
     return line;
 }
 

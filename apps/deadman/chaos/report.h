@@ -10,8 +10,9 @@
 
 namespace deadman::chaos {
 
-/// How far the share of lapsed runs may be from the one asked for.
-inline constexpr double share_tolerance = 0.05;
+/// How far the share of lapsed runs may be from the one asked for: 0.05, and more where there are
+/// too few runs to hit it.
+double share_tolerance(std::int64_t runs);
 
 struct Report {
     std::string store;
