@@ -333,10 +333,18 @@ base::Result<TimeRange> parse_time_range(std::string_view text, TimePoint now,
     return checked(period->from, period->until, text);
 }
 
-base::Result<TimePoint> parse_instant(std::string_view text, TimePoint now, Duration utc_offset) {
-    const auto period = WordReader(now, utc_offset).read(lower(trim(text)));
+base::Result<TimePoint> parse_due_time(std::string_view text, TimePoint now, Duration utc_offset) {
+    const std::string words = lower(trim(text));
+    auto period = WordReader(now, utc_offset).read(words);
     if (!period)
         return not_a_time(text);
+    if (period->floating_weekday && period->from <= now && !words.starts_with("last"))
+        period->from += days(7);
+    const bool is_time_of_day = period->until && !period->is_day_or_longer;
+    if (period->from < now && !is_time_of_day)
+        return base::fail(base::ErrorCode::invalid_argument,
+                          "'" + std::string(text.substr(0, 64)) +
+                              "' lies in the past: name a later time, or none to run it now");
     if (period->from > latest_time)
         return base::fail(base::ErrorCode::invalid_argument,
                           "'" + std::string(text.substr(0, 64)) + "' is past the year 9999");

@@ -39,9 +39,12 @@ struct TimeRange {
 base::Result<TimeRange> parse_time_range(std::string_view text, base::TimePoint now,
                                          base::Duration utc_offset);
 
-/// The instant at which a word's period begins, also "+2h" and "in 2h": for due times.
-base::Result<base::TimePoint> parse_instant(std::string_view text, base::TimePoint now,
-                                            base::Duration utc_offset);
+/// When a job is to run: the instant at which a word's period begins, also "+2h" and "in 2h".
+/// Weekdays look forward: "tuesday" is the next one that has not begun. What can only be meant for
+/// the past (yesterday, -2h, a date that has begun) is refused; a time of day that is over is not,
+/// since a program may have been late.
+base::Result<base::TimePoint> parse_due_time(std::string_view text, base::TimePoint now,
+                                             base::Duration utc_offset);
 
 /// RFC 3339, whole and with its zone: "2026-03-01T09:30:00.5Z", "2026-03-01T09:30:00+02:00".
 base::Result<base::TimePoint> parse_rfc3339(std::string_view text);

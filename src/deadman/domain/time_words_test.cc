@@ -152,18 +152,37 @@ TEST(TimeWordsRefusal, NoTextCrashesIt) {
     }
 }
 
-TEST(Instant, IsTheBeginningOfThePeriod) {
-    const auto shown_instant = [](const char* text) {
-        const auto time = parse_instant(text, thursday, {});
-        return time ? base::format_rfc3339(*time) : "refused";
-    };
-    EXPECT_EQ(shown_instant("tomorrow"), "2026-03-06T00:00:00.000000Z");
-    EXPECT_EQ(shown_instant("+2h"), "2026-03-05T11:30:00.000000Z");
-    EXPECT_EQ(shown_instant("in 2h"), "2026-03-05T11:30:00.000000Z");
-    EXPECT_EQ(shown_instant("9999-12-31T23:59:59Z"), "9999-12-31T23:59:59.000000Z");
-    EXPECT_EQ(shown_instant("9999-12-31T23:59:59-01:00"), "refused");
-    EXPECT_EQ(shown_instant("+3652425d"), "refused");
-    EXPECT_EQ(shown_instant("monday..tuesday"), "refused");
+/// By a Thursday, 09:30.
+std::string due(const char* text) {
+    const auto time = parse_due_time(text, thursday, {});
+    return time ? base::format_rfc3339(*time) : "refused";
+}
+
+TEST(DueTime, IsTheBeginningOfThePeriod) {
+    EXPECT_EQ(due("tomorrow"), "2026-03-06T00:00:00.000000Z");
+    EXPECT_EQ(due("+2h"), "2026-03-05T11:30:00.000000Z");
+    EXPECT_EQ(due("in 2h"), "2026-03-05T11:30:00.000000Z");
+    EXPECT_EQ(due("now"), "2026-03-05T09:30:00.000000Z");
+    EXPECT_EQ(due("2026-03-07"), "2026-03-07T00:00:00.000000Z");
+    EXPECT_EQ(due("9999-12-31T23:59:59Z"), "9999-12-31T23:59:59.000000Z");
+    EXPECT_EQ(due("9999-12-31T23:59:59-01:00"), "refused");
+    EXPECT_EQ(due("+3652425d"), "refused");
+    EXPECT_EQ(due("monday..tuesday"), "refused");
+}
+
+TEST(DueTime, WeekdaysLookForward) {
+    EXPECT_EQ(due("friday"), "2026-03-06T00:00:00.000000Z");
+    EXPECT_EQ(due("tue"), "2026-03-10T00:00:00.000000Z");
+    EXPECT_EQ(due("wednesday"), "2026-03-11T00:00:00.000000Z");
+    EXPECT_EQ(due("thursday"), "2026-03-12T00:00:00.000000Z") << "today's has begun";
+}
+
+TEST(DueTime, WhatCanOnlyBeMeantForThePastIsRefused) {
+    for (const char* text :
+         {"yesterday", "today", "last tuesday", "-2h", "2h ago", "2026-03-05", "2026-03", "2026"})
+        EXPECT_EQ(due(text), "refused") << text;
+    EXPECT_EQ(due("2026-03-05T09:29:00Z"), "2026-03-05T09:29:00.000000Z")
+        << "a program may have been late";
 }
 
 TEST(Rfc3339, WantsAllOfIt) {
