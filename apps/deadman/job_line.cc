@@ -37,6 +37,14 @@ base::Result<std::string> text_of(const Member& member) {
     return std::string(yyjson_get_str(member.value), yyjson_get_len(member.value));
 }
 
+/// An empty key would mean none: whoever wrote it meant one.
+base::Result<std::string> key_of(const Member& member) {
+    auto text = text_of(member);
+    if (text && text->empty())
+        return refuse(member.name, "must not be empty");
+    return text;
+}
+
 base::Result<int> whole_of(const Member& member) {
     if (!yyjson_is_int(member.value))
         return refuse(member.name, "must be a whole number");
@@ -122,12 +130,12 @@ constexpr std::array fields{
           }},
     Field{"unique_key",
           [](const Member& m, JobSpec& spec) -> base::Status {
-              DEADMAN_TRY(spec.unique_key, text_of(m));
+              DEADMAN_TRY(spec.unique_key, key_of(m));
               return {};
           }},
     Field{"idempotency_key",
           [](const Member& m, JobSpec& spec) -> base::Status {
-              DEADMAN_TRY(spec.idempotency_key, text_of(m));
+              DEADMAN_TRY(spec.idempotency_key, key_of(m));
               return {};
           }},
 };

@@ -77,7 +77,7 @@ base::Result<domain::JobSpec> make_spec(const EnqueueArguments& arguments, base:
     if (arguments.at) {
         const base::TimePoint now = clock.now();
         const base::Duration offset = cli::LocalTime::here().offset_at(now);
-        DEADMAN_TRY(spec.due, named("--at", domain::parse_instant(*arguments.at, now, offset)));
+        DEADMAN_TRY(spec.due, named("--at", domain::parse_due_time(*arguments.at, now, offset)));
     }
     if (arguments.retry) {
         DEADMAN_TRY(spec.retry, named("--retry", domain::parse_retry_policy(*arguments.retry)));
@@ -266,11 +266,17 @@ void add_spec_flags(CLI::App& verb, EnqueueArguments& arguments) {
         ->type_name("POLICY");
     verb.add_option("--timeout", arguments.timeout, "Of one run; 0: none (default: 5m)")
         ->type_name("DURATION");
+    // An empty key would mean none: a variable of a script that is not set.
+    const CLI::Validator given(
+        [](const std::string& text) { return text.empty() ? "must not be empty" : ""; }, "",
+        "given");
     verb.add_option("--unique-key", spec.unique_key, "At most one unfinished job has it")
-        ->type_name("KEY");
+        ->type_name("KEY")
+        ->check(given);
     verb.add_option("--idempotency-key", spec.idempotency_key,
                     "Enqueuing again with it gives the first one's job")
-        ->type_name("KEY");
+        ->type_name("KEY")
+        ->check(given);
     verb.add_flag("--transactional", spec.transactional,
                   "It may end inside a transaction of the application");
 }
@@ -295,6 +301,7 @@ void add_job_enqueue(CLI::App& job, int& exit_code) {
         ->type_name("TEXT")
         ->needs(bulk);
     cli::add_surface(*verb, arguments->surface);
+    arguments->surface.enqueues = true;
     verb->callback([arguments, &exit_code] { exit_code = cli::exit_code_after(run(*arguments)); });
 }
 

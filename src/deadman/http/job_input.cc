@@ -84,6 +84,14 @@ Wrong set_text(std::string_view member, const Scalar& value, std::string& out) {
     return std::nullopt;
 }
 
+/// An empty key would mean none: whoever wrote it meant one.
+Wrong set_key(std::string_view member, const Scalar& value, std::string& out) {
+    Wrong problem = set_text(member, value, out);
+    if (!problem && out.empty())
+        return wrong(member, "size", "must not be empty");
+    return problem;
+}
+
 Wrong set_integer(std::string_view member, const Scalar& value, int& out) {
     const auto number = value.integer();
     if (!number)
@@ -136,9 +144,9 @@ Wrong set_field(JobSpec& spec, std::string_view member, const Scalar& value) {
     if (member == "transactional")
         return set_boolean(member, value, spec.transactional);
     if (member == "unique_key")
-        return set_text(member, value, spec.unique_key);
+        return set_key(member, value, spec.unique_key);
     if (member == "idempotency_key")
-        return set_text(member, value, spec.idempotency_key);
+        return set_key(member, value, spec.idempotency_key);
     return wrong(member, "unknown_member", "is not a member of a job");
 }
 
@@ -315,10 +323,13 @@ void bind_to_key(std::vector<JobSpec>& jobs, const std::string& key) {
         all += domain::fingerprint(job) + job.idempotency_key + "\n";
     const std::string scope = sha256_hex(all);
     const std::string stem = "batch:" + sha256_hex(key) + ":";
+    bool is_bound = false;
     for (std::size_t i = 0; i < jobs.size(); ++i) {
         if (!jobs[i].idempotency_key.empty())
             continue;
-        jobs[i].idempotency_key = stem + std::to_string(i);
+        // One of them carries the key itself, so that a single job cannot use it again.
+        jobs[i].idempotency_key = is_bound ? stem + std::to_string(i) : key;
+        is_bound = true;
         jobs[i].idempotency_scope = scope;
     }
 }

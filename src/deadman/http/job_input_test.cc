@@ -91,13 +91,18 @@ TEST(BatchInput, BindsItsJobsToOneKey) {
     EXPECT_NE(two[0].idempotency_key, other_key[0].idempotency_key);
     EXPECT_EQ(bound(R"({"jobs":[{"kind":"a","idempotency_key":"own"}]})", "k")[0].idempotency_key,
               "own");
+    // A single job under the same key meets the batch: another request.
+    auto single = *read_job(R"({"kind":"a"})", {});
+    single.idempotency_key = "k";
+    EXPECT_EQ(two[0].idempotency_key, single.idempotency_key);
+    EXPECT_NE(fingerprint(two[0]), fingerprint(single));
 }
 
 TEST(IdempotencyKey, IsTheSameQuotedAndBare) {
     EXPECT_EQ(*read_idempotency_key("abc"), "abc");
     EXPECT_EQ(*read_idempotency_key("\"abc\""), "abc");
     EXPECT_EQ(*read_idempotency_key(R"("a\"b\\c")"), R"(a"b\c)");
-    for (const char* text : {"\"\"", "\"a", "\"a\"b", "\"a\\", "a\tb", "\xff"})
+    for (const char* text : {"", "\"\"", "\"a", "\"a\"b", "\"a\\", "a\tb", "\xff"})
         EXPECT_FALSE(read_idempotency_key(text)) << text;
 }
 

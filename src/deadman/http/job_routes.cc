@@ -174,8 +174,8 @@ Checked<Response> JobRoutes::enqueue(const Request& request) {
     auto job = read_job(request.body, options_.payload_limits);
     if (!job)
         return job.error();
-    if (const std::string_view header = request.header("idempotency-key"); !header.empty()) {
-        auto key = read_idempotency_key(header);
+    if (request.headers.contains("idempotency-key")) {
+        auto key = read_idempotency_key(request.header("idempotency-key"));
         if (!key)
             return key.error();
         if (!job->idempotency_key.empty() && job->idempotency_key != *key)
@@ -202,8 +202,8 @@ Checked<Response> JobRoutes::enqueue_batch(const Request& request) {
     auto jobs = read_batch(request.body, options_.payload_limits);
     if (!jobs)
         return jobs.error();
-    if (const std::string_view header = request.header("idempotency-key"); !header.empty()) {
-        const auto key = read_idempotency_key(header);
+    if (request.headers.contains("idempotency-key")) {
+        const auto key = read_idempotency_key(request.header("idempotency-key"));
         if (!key)
             return key.error();
         bind_to_key(*jobs, *key);
