@@ -100,7 +100,7 @@ Connection::Connection(const ConnectionSettings& settings)
     }
     if (!settings_.through_pooler)
         run("set default_transaction_isolation = 'read committed'; set timezone = 'UTC'; "
-            "set synchronous_commit = on");
+            "set synchronous_commit = on; set jit = off"); // to compile costs more than to run
 }
 
 void Connection::run(const std::string& sql) {

@@ -147,7 +147,9 @@ $$;
 
 -- What an operator should know. severity: ok, notice, warning, problem.
 create function deadman.examine() returns table(severity text, name text, message text) language sql stable as $$
-    select 'ok', 'server_version', current_setting('server_version')
+    select case when current_setting('server_version_num')::int < 150000 then 'problem' else 'ok' end, 'server_version',
+        current_setting('server_version') || case when current_setting('server_version_num')::int < 150000
+            then ': older than what has been tried, 15' else '' end
     union all
     select case when days < 2 then 'problem' when days < 5 then 'warning' else 'ok' end, 'partitions_ahead',
         format('partitions for finished jobs reach %s days ahead%s', days,
