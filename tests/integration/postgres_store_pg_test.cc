@@ -343,6 +343,31 @@ TEST_F(SqlApi, IdempotencyKeyReplaysOrRefuses) {
               "DM004");
 }
 
+TEST_F(SqlApi, IdempotencyKeyHoldsWhicheverWayTheSecondRequestComes) {
+    domain::JobSpec spec{.kind = "mail.send",
+                         .payload = "{\"to\":  \"Zo\u00eb\", \"x\": \"\\u00e9\"}",
+                         .queue = "mail",
+                         .priority = 2,
+                         .due = base::from_micros(1'900'000'000'123'456),
+                         .max_attempts = 3,
+                         .timeout = 90s,
+                         .transactional = true,
+                         .unique_key = "u",
+                         .idempotency_key = "k"};
+    const auto first = value(store->enqueue({&spec, 1})).at(0);
+    const std::string call =
+        "select deadman.enqueue('mail.send', '" + spec.payload +
+        "', queue => 'mail', priority => 2, run_at => deadman_time, max_attempts => 3, "
+        "transactional => true, timeout => '90 s', unique_key => 'u', idempotency_key => 'k') "
+        "from (select timestamptz 'epoch' + interval '1900000000.123456 s' deadman_time) t";
+    EXPECT_EQ(c.number(call), first.id.value);
+    const domain::JobSpec plain{.kind = "work", .idempotency_key = "p"};
+    const std::string id = c.one("select deadman.enqueue('work', idempotency_key => 'p')");
+    const auto second = value(store->enqueue({&plain, 1})).at(0);
+    EXPECT_EQ(std::to_string(second.id.value), id);
+    EXPECT_TRUE(second.replayed);
+}
+
 /// Its own server: it is killed.
 class PostgresOutage : public testing::Test {
   protected:

@@ -200,6 +200,13 @@ begin
     perform payload::text::jsonb;
 end $$;
 
+-- What domain::fingerprint makes of the same request, so that a key holds whichever way the second one comes: SHA-256 over the fields, each
+-- with its length in bytes before it.
+create function deadman.fingerprint(fields text[]) returns text language sql stable as $$
+    select encode(sha256(convert_to(string_agg(octet_length(convert_to(f, 'UTF8')) || ':' || f, '' order by ord), 'UTF8')), 'hex')
+    from unnest(fields) with ordinality u(f, ord)
+$$;
+
 create function deadman.enqueue(kind text, payload json default '{}', queue text default 'default', priority int default 5,
     run_at timestamptz default null, max_attempts int default 20, unique_key text default null, idempotency_key text default null,
     transactional bool default false, timeout interval default '5 min')
@@ -218,7 +225,8 @@ begin
         raise exception 'priority must lie between 0 and 9, max_attempts between 1 and 32000, keys have at most 200 characters'
             using errcode = 'invalid_parameter_value';
     end if;
-    print := 'sql:' || md5(row(kind, payload::text, queue, priority, run_at, max_attempts, unique_key, transactional, timeout)::text);
+    print := deadman.fingerprint(array[kind, payload::text, queue, priority::text, coalesce(deadman.to_us(run_at)::text, ''), '',
+        max_attempts::text, 'exponential:1s:1h:0.25', timeout_us::text, transactional::int::text, coalesce(unique_key, '')]);
     return (select b.id from deadman.enqueue_batch(array[kind], array[payload::text], array[queue], array[priority::smallint],
         array[case when run_at is not null then (extract(epoch from run_at) * 1000000)::bigint end], array[null::bigint], array[max_attempts::smallint],
         array[null::text], array[timeout_us], array[transactional], case when unique_key <> '' then array[unique_key] end,
