@@ -30,7 +30,7 @@ constexpr std::array titles{
     Title{"idempotency_key_reused", "The idempotency key was used for another request"},
     Title{"unavailable", "The server cannot do it now"},
     Title{"outcome_unknown", "It may have happened, or not"},
-    Title{"exhausted", "A bound is reached"},
+    Title{"exhausted", "A disk, a queue or the memory is full"},
     Title{"internal", "A fault of the server"},
 };
 

@@ -20,6 +20,11 @@ base::Status create_directories(const std::string& path);
 /// for this user only.
 base::Status write_file_atomically(const std::string& path, std::string_view contents);
 
+/// Gives a finished file its name, which nothing has so far (else already_exists), in the same
+/// folder. It is for this user only, and there also after a power loss. REQUIRES: nobody has the
+/// file open.
+base::Status publish_file(const std::string& draft, const std::string& name);
+
 /// Refuses (exhausted) a file longer than `max_bytes`.
 base::Result<std::string> read_file(const std::string& path, std::size_t max_bytes);
 

@@ -51,6 +51,14 @@ base::Status write_and_sync(const std::string& path, std::string_view contents) 
     return {};
 }
 
+base::Status sync_folder_of(const std::string& path) {
+    const OwnedDescriptor folder(
+        ::open(parent_of(path).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
+    if (!folder.is_open() || ::fsync(folder.get()) != 0)
+        return system_error("cannot write the folder of " + path, errno);
+    return {};
+}
+
 std::string environment(const char* name) {
     const char* value = std::getenv(name);
     return value != nullptr ? value : "";
@@ -84,11 +92,25 @@ base::Status write_file_atomically(const std::string& path, std::string_view con
         ::unlink(draft.c_str());
         return system_error("cannot replace " + path, error);
     }
-    const OwnedDescriptor folder(
-        ::open(parent_of(path).c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC));
-    if (!folder.is_open() || ::fsync(folder.get()) != 0)
-        return system_error("cannot write the folder of " + path, errno);
-    return {};
+    return sync_folder_of(path);
+}
+
+base::Status publish_file(const std::string& draft, const std::string& name) {
+    const OwnedDescriptor file(::open(draft.c_str(), O_RDWR | O_CLOEXEC));
+    if (!file.is_open() || ::fchmod(file.get(), private_file) != 0 || ::fsync(file.get()) != 0)
+        return system_error("cannot write " + draft, errno);
+    // A rename would replace what is there; where there are no links, look first.
+    if (::link(draft.c_str(), name.c_str()) != 0) {
+        const int error = errno;
+        std::error_code ignored;
+        const bool has_no_links = error == EPERM || error == EOPNOTSUPP || error == ENOSYS;
+        if (!has_no_links || std::filesystem::exists(name, ignored))
+            return system_error("cannot create " + name, has_no_links ? EEXIST : error);
+        if (::rename(draft.c_str(), name.c_str()) != 0)
+            return system_error("cannot create " + name, errno);
+    }
+    ::unlink(draft.c_str());
+    return sync_folder_of(name);
 }
 
 base::Result<std::string> read_file(const std::string& path, std::size_t max_bytes) {

@@ -46,6 +46,22 @@ TEST(TemporaryDirectory, StaysWhenItIsKept) {
     EXPECT_TRUE(std::filesystem::remove(path));
 }
 
+TEST(PublishFile, GivesTheNameAndRefusesOneThatIsTaken) {
+    const TemporaryDirectory directory = make_directory();
+    const std::string draft = directory.path() + "/draft";
+    const std::string name = directory.path() + "/name";
+    ASSERT_TRUE(write_file_atomically(draft, "first"));
+    ASSERT_TRUE(publish_file(draft, name));
+    EXPECT_FALSE(std::filesystem::exists(draft));
+    EXPECT_EQ(mode_of(name), 0600U);
+    ASSERT_TRUE(write_file_atomically(draft, "second"));
+    const base::Status refused = publish_file(draft, name);
+    ASSERT_FALSE(refused);
+    EXPECT_EQ(refused.error().code, base::ErrorCode::already_exists);
+    EXPECT_EQ(read_file(name, 100).value_or(""), "first");
+    EXPECT_TRUE(std::filesystem::exists(draft));
+}
+
 TEST(CreateDirectories, MakesParentsForThisUserOnlyAndIsIdempotent) {
     const TemporaryDirectory directory = make_directory();
     const std::string path = directory.path() + "/one/two/three";

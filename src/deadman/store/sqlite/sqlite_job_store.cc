@@ -1,7 +1,9 @@
 #include "deadman/store/sqlite/sqlite_job_store.h"
 
 #include <atomic>
+#include <filesystem>
 #include <functional>
+#include <system_error>
 #include <utility>
 
 #include "deadman/platform/file_lock.h"
@@ -10,6 +12,8 @@
 #include "deadman/store/sqlite/internal/ends.h"
 #include "deadman/store/sqlite/internal/enqueue.h"
 #include "deadman/store/sqlite/internal/examine.h"
+#include "deadman/store/sqlite/internal/farewell.h"
+#include "deadman/store/sqlite/internal/file_watch.h"
 #include "deadman/store/sqlite/internal/operators.h"
 #include "deadman/store/sqlite/internal/questions.h"
 #include "deadman/store/sqlite/internal/reaper.h"
@@ -31,6 +35,8 @@ constexpr std::int64_t bytes_per_page = 4096;
 
 /// What the store is made of, opened one after the other because each can fail.
 struct Parts {
+    std::unique_ptr<sqlite::FileWatch> watch;
+    std::unique_ptr<Connection> farewell;
     std::unique_ptr<Connection> write;
     std::unique_ptr<Connection> wake;
 };
@@ -39,12 +45,13 @@ class Store final : public JobStore {
   public:
     Store(const SqliteOptions& options, base::Clock& clock, const ConnectionOptions& writing,
           const ConnectionOptions& reading, Parts parts)
-        : options_(options), clock_(clock), locks_(options.path), readers_(reading),
-          effects_(writing, clock, options.transaction_bound),
-          background_(clock, sqlite::Checkpoints(without_hook(writing)), effects_,
+        : options_(options), clock_(clock), watch_(std::move(parts.watch)),
+          farewell_(std::move(parts.farewell), options.path, *watch_), locks_(options.path),
+          readers_(reading, *watch_), effects_(writing, *watch_, clock, options.transaction_bound),
+          background_(clock, sqlite::Checkpoints(without_hook(writing), *watch_), effects_,
                       options.checkpoint_pages),
           wake_ups_(std::move(parts.wake), clock),
-          writer_(std::move(parts.write), clock, [this] { wake_ups_.notify(); }) {
+          writer_(std::move(parts.write), *watch_, clock, [this] { wake_ups_.notify(); }) {
         effects_.set_on_begin([this] { background_.transaction_begun(); });
     }
 
@@ -120,6 +127,8 @@ class Store final : public JobStore {
 
     const SqliteOptions options_;
     base::Clock& clock_;
+    const std::unique_ptr<sqlite::FileWatch> watch_;
+    sqlite::Farewell farewell_; // goes after all that have the file open
     sqlite::SessionLocks locks_;
     sqlite::Readers readers_;
     sqlite::Effects effects_;
@@ -146,9 +155,9 @@ Result<MigrationReport> Store::migrate() {
 }
 
 Result<std::vector<Finding>> Store::examine() {
-    DEADMAN_TRY(auto connection, Connection::open({.path = options_.path,
-                                                   .durable = options_.durable,
-                                                   .busy_patience = options_.busy_patience}));
+    DEADMAN_TRY(auto connection, watch_->open({.path = options_.path,
+                                               .durable = options_.durable,
+                                               .busy_patience = options_.busy_patience}));
     try {
         return sqlite::examine(*connection, options_.path, options_.checkpoint_pages);
     } catch (const sqlite::SqliteFailure& failure) {
@@ -158,8 +167,10 @@ Result<std::vector<Finding>> Store::examine() {
 
 Result<std::vector<Finding>> Store::readiness() {
     using Findings = std::vector<Finding>;
-    return readers_.read<Findings>(
-        [](Connection& db) -> Result<Findings> { return sqlite::check_readiness(db); });
+    DEADMAN_TRY_STATUS(watch_->check());
+    return readers_.read<Findings>([&](Connection& db) -> Result<Findings> {
+        return sqlite::check_readiness(db, writer_.is_out_of_room());
+    });
 }
 
 Result<std::vector<Enqueued>> Store::enqueue(std::span<const domain::JobSpec> specs) {
@@ -290,11 +301,35 @@ Status check_options(const SqliteOptions& options) {
     return {};
 }
 
+std::string absolute_path(const std::string& path) {
+    std::error_code error;
+    const std::filesystem::path absolute = std::filesystem::absolute(path, error);
+    return error ? path : absolute.string();
+}
+
+Result<Parts> open_parts(const std::string& named, const ConnectionOptions& writing,
+                         const ConnectionOptions& reading) {
+    Parts parts;
+    parts.watch = std::make_unique<sqlite::FileWatch>(absolute_path(named), writing.path);
+    DEADMAN_TRY_STATUS(parts.watch->check_before_opening());
+    ConnectionOptions first = writing;
+    first.on_commit = nullptr;
+    first.may_create = true;
+    DEADMAN_TRY(parts.farewell, Connection::open(first));
+    DEADMAN_TRY_STATUS(sqlite::use_write_ahead_log(*parts.farewell));
+    DEADMAN_TRY_STATUS(parts.watch->remember(*parts.farewell));
+    DEADMAN_TRY(parts.write, parts.watch->open(writing));
+    DEADMAN_TRY(parts.wake, parts.watch->open(reading));
+    return parts;
+}
+
 } // namespace
 
-Result<std::unique_ptr<JobStore>> SqliteJobStore::open(const SqliteOptions& options,
+Result<std::unique_ptr<JobStore>> SqliteJobStore::open(const SqliteOptions& asked,
                                                        base::Clock& clock) {
-    DEADMAN_TRY_STATUS(check_options(options));
+    DEADMAN_TRY_STATUS(check_options(asked));
+    SqliteOptions options = asked;
+    options.path = sqlite::real_path(asked.path);
     // The hook needs the store, which is made last.
     auto told = std::make_shared<std::atomic<sqlite::Background*>>(nullptr);
     ConnectionOptions writing{.path = options.path,
@@ -309,10 +344,7 @@ Result<std::unique_ptr<JobStore>> SqliteJobStore::open(const SqliteOptions& opti
                               .durable = options.durable,
                               .read_only = true,
                               .busy_patience = options.busy_patience};
-    Parts parts;
-    DEADMAN_TRY(parts.write, Connection::open(writing));
-    DEADMAN_TRY_STATUS(sqlite::use_write_ahead_log(*parts.write));
-    DEADMAN_TRY(parts.wake, Connection::open(reading));
+    DEADMAN_TRY(Parts parts, open_parts(asked.path, writing, reading));
     auto store = std::make_unique<Store>(options, clock, writing, reading, std::move(parts));
     told->store(&store->background());
     return std::unique_ptr<JobStore>(std::move(store));

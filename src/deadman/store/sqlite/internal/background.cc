@@ -74,7 +74,12 @@ void Background::run() {
 // The next one when the log has grown by another step: what a reader holds back now, or what
 // another process is copying, is not asked for again and again.
 void Background::checkpoint() {
-    const auto report = checkpoints_.run();
+    int log_pages = 0;
+    {
+        const std::lock_guard lock(mutex_);
+        log_pages = log_pages_;
+    }
+    const auto report = checkpoints_.run(log_pages, 2 * step_pages_);
     const std::lock_guard lock(mutex_);
     const bool is_copied = report && report->is_owner && report->log_pages == report->copied_pages;
     // The log starts anew with the next commit, at length one; else go on from here.

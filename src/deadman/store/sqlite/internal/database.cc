@@ -192,8 +192,8 @@ void Cursor::bind_value(int index, const SqlValue& value) {
 
 base::Result<std::unique_ptr<Connection>> Connection::open(ConnectionOptions options) {
     std::unique_ptr<Connection> connection(new Connection(std::move(options)));
-    const int mode =
-        SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE;
+    const int mode = SQLITE_OPEN_READWRITE | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE |
+                     (connection->options_.may_create ? SQLITE_OPEN_CREATE : 0);
     const int code =
         sqlite3_open_v2(connection->options_.path.c_str(), &connection->handle_, mode, nullptr);
     try {
@@ -221,7 +221,7 @@ Connection::~Connection() {
 void Connection::configure() {
     sqlite3_busy_handler(handle_, wait_while_busy, &busy_budget_ms_);
     // The last one to leave would otherwise copy the log back, with nobody's leave.
-    sqlite3_db_config(handle_, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, nullptr);
+    set_checkpoint_at_close(false);
     sqlite3_db_config(handle_, SQLITE_DBCONFIG_DQS_DDL, 0, nullptr);
     sqlite3_db_config(handle_, SQLITE_DBCONFIG_DQS_DML, 0, nullptr);
     run("PRAGMA foreign_keys = ON");
@@ -293,6 +293,10 @@ void Connection::set_interrupt(std::function<bool()> should_stop) {
     should_stop_ = std::move(should_stop);
     sqlite3_progress_handler(handle_, should_stop_ ? operations_between : 0,
                              should_stop_ ? ask_interrupt : nullptr, &should_stop_);
+}
+
+void Connection::set_checkpoint_at_close(bool wanted) {
+    sqlite3_db_config(handle_, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, wanted ? 0 : 1, nullptr);
 }
 
 void Connection::set_busy_patience(base::Duration patience) {

@@ -31,6 +31,8 @@ struct SqliteFailure {
     std::string message;
 };
 
+bool is_disk_full(const SqliteFailure& failure);
+
 /// When a failure struck: only a commit can leave it open whether it happened.
 enum class Moment { statement, commit };
 
@@ -80,6 +82,7 @@ struct ConnectionOptions {
     std::string path;
     bool durable = true;
     bool read_only = false;
+    bool may_create = false;
     base::Duration busy_patience = std::chrono::seconds(10);
     std::int64_t log_bytes_at_rest = 16 << 20; // a longer log is cut when it starts anew
     /// Told the length of the log, in pages, after each commit.
@@ -126,6 +129,10 @@ class Connection {
 
     /// Asked now and then while a statement runs; true aborts it.
     void set_interrupt(std::function<bool()> should_stop);
+
+    /// Whether closing this connection, as the last one anywhere, copies the log back into the
+    /// file and removes it. SQLite does that while it keeps everybody else out.
+    void set_checkpoint_at_close(bool wanted);
 
     /// Another patience than the options' from now on.
     void set_busy_patience(base::Duration patience);

@@ -29,7 +29,7 @@ class DatabaseTest : public testing::Test {
     }
 
     ConnectionOptions options() const {
-        return {.path = path_, .durable = false, .busy_patience = 20ms};
+        return {.path = path_, .durable = false, .may_create = true, .busy_patience = 20ms};
     }
 
     std::unique_ptr<Connection> open() const {
@@ -47,6 +47,12 @@ class DatabaseTest : public testing::Test {
         std::error_code error;
         const auto bytes = std::filesystem::file_size(path_ + "-wal", error);
         return error ? 0 : bytes;
+    }
+
+    base::Result<CheckpointReport> checkpoint(int log_pages = 0, int most_blocking = 1'000) {
+        FileWatch watch(path_, path_);
+        DEADMAN_TRY_STATUS(watch.remember(*db_));
+        return Checkpoints(options(), watch).run(log_pages, most_blocking);
     }
 
     int code_of(const std::function<void()>& call) {
@@ -158,7 +164,7 @@ TEST_F(DatabaseTest, CheckpointCopiesTheLogAndLetsItStartAnew) {
     for (int i = 0; i < 100; ++i)
         db_->run("INSERT INTO thing (id, name) VALUES (?1, ?1 || '')", i);
     const auto log = log_bytes();
-    const auto report = Checkpoints(options()).run();
+    const auto report = checkpoint();
     ASSERT_TRUE(report.has_value()) << report.error().message;
     EXPECT_TRUE(report->is_owner);
     EXPECT_GT(report->log_pages, 0);
@@ -172,7 +178,7 @@ TEST_F(DatabaseTest, CheckpointWaitsForWritersAndGivesUp) {
     db_->run("INSERT INTO thing (id, name) VALUES (1, 'a')");
     const auto file_bytes = std::filesystem::file_size(path_);
     const WriteTransaction writer(*db_);
-    const auto report = Checkpoints(options()).run();
+    const auto report = checkpoint();
     ASSERT_FALSE(report.has_value());
     EXPECT_EQ(report.error().code, base::ErrorCode::unavailable);
     EXPECT_EQ(std::filesystem::file_size(path_), file_bytes);
@@ -181,7 +187,7 @@ TEST_F(DatabaseTest, CheckpointWaitsForWritersAndGivesUp) {
 TEST_F(DatabaseTest, CheckpointIsLeftToTheOwner) {
     const auto owner = platform::FileLock::try_acquire(path_ + ".owner");
     ASSERT_TRUE(owner && *owner);
-    const auto report = Checkpoints(options()).run();
+    const auto report = checkpoint();
     ASSERT_TRUE(report.has_value());
     EXPECT_FALSE(report->is_owner);
     EXPECT_EQ(report->log_pages, 0);
@@ -193,8 +199,35 @@ TEST_F(DatabaseTest, CheckpointLeavesAReaderItsSnapshot) {
     reader->run("BEGIN");
     EXPECT_TRUE(reader->query("SELECT 1 FROM thing").next());
     db_->run("INSERT INTO thing (id, name) VALUES (2, 'b')");
-    const auto report = Checkpoints(options()).run();
+    const auto report = checkpoint();
     ASSERT_TRUE(report.has_value());
+    EXPECT_LT(report->copied_pages, report->log_pages);
+}
+
+TEST_F(DatabaseTest, MostOfALongLogIsCopiedBesideTheWriters) {
+    db_->run("CREATE TABLE deadman_sequence (name TEXT PRIMARY KEY, value INTEGER) STRICT");
+    for (int i = 0; i < 200; ++i)
+        db_->run("INSERT INTO thing (id, name) VALUES (?1, ?1 || '')", i);
+    const auto report = checkpoint(400, 100);
+    ASSERT_TRUE(report.has_value()) << report.error().message;
+    EXPECT_EQ(report->rounds_beside_writers, 1) << "nobody wrote meanwhile";
+    EXPECT_EQ(report->copied_pages, report->log_pages);
+    const auto short_one = checkpoint(50, 100);
+    ASSERT_TRUE(short_one.has_value());
+    EXPECT_EQ(short_one->rounds_beside_writers, 0);
+    EXPECT_EQ(count(), 200);
+}
+
+TEST_F(DatabaseTest, LongLogThatAReaderHoldsIsNotTriedForEver) {
+    db_->run("CREATE TABLE deadman_sequence (name TEXT PRIMARY KEY, value INTEGER) STRICT");
+    const auto reader = open();
+    reader->run("BEGIN");
+    EXPECT_EQ(reader->query("SELECT count(*) FROM thing").next(), true);
+    for (int i = 0; i < 200; ++i)
+        db_->run("INSERT INTO thing (id, name) VALUES (?1, ?1 || '')", i);
+    const auto report = checkpoint(400, 100);
+    ASSERT_TRUE(report.has_value()) << report.error().message;
+    EXPECT_LE(report->rounds_beside_writers, 2);
     EXPECT_LT(report->copied_pages, report->log_pages);
 }
 

@@ -161,8 +161,9 @@ class Effects::Watch {
     BoundedTransaction& transaction_;
 };
 
-Effects::Effects(ConnectionOptions options, base::Clock& clock, base::Duration bound)
-    : options_(std::move(options)), clock_(clock), bound_(bound) {}
+Effects::Effects(ConnectionOptions options, FileWatch& watch, base::Clock& clock,
+                 base::Duration bound)
+    : options_(std::move(options)), watch_(watch), clock_(clock), bound_(bound) {}
 
 Effects::~Effects() = default;
 
@@ -177,6 +178,8 @@ base::Status Effects::transact(const SessionKey& session, const RunKey& run,
         if (on_begin_)
             on_begin_();
         status = body(transaction);
+        if (status)
+            status = watch_.check();
         if (status)
             status = transaction.finish(lease, result_json);
     }
@@ -204,7 +207,7 @@ base::Result<std::unique_ptr<Connection>> Effects::take() {
             return connection;
         }
     }
-    return Connection::open(options_);
+    return watch_.open(options_);
 }
 
 void Effects::give_back(std::unique_ptr<Connection> connection) {

@@ -18,6 +18,7 @@
 #include "deadman/store/effect_transaction.h"
 #include "deadman/store/session.h"
 #include "deadman/store/sqlite/internal/database.h"
+#include "deadman/store/sqlite/internal/file_watch.h"
 
 namespace deadman::store::sqlite {
 
@@ -25,7 +26,7 @@ class BoundedTransaction;
 
 class Effects {
   public:
-    Effects(ConnectionOptions options, base::Clock& clock, base::Duration bound);
+    Effects(ConnectionOptions options, FileWatch& watch, base::Clock& clock, base::Duration bound);
     ~Effects();
 
     /// Called at each begin. Set before the first.
@@ -50,6 +51,7 @@ class Effects {
     void give_back(std::unique_ptr<Connection> connection);
 
     const ConnectionOptions options_;
+    FileWatch& watch_;
     base::Clock& clock_;
     const base::Duration bound_;
     std::function<void()> on_begin_;

@@ -7,7 +7,9 @@
 #include <sqlite3.h>
 
 #include "deadman/platform/file_lock.h"
+#include "deadman/store/sqlite/internal/disk_room.h"
 #include "deadman/store/sqlite/internal/schema.h"
+#include "deadman/store/sqlite/internal/session_locks.h"
 
 namespace deadman::store::sqlite {
 namespace {
@@ -47,20 +49,41 @@ Finding integrity(Connection& db) {
             "the file is damaged: " + answer + "; restore a backup"};
 }
 
-// Whether somebody holds the write lock for longer than commits take.
-Finding writer(Connection& db, const std::string& path) {
+// Sessions whose process lives, by its lock file, and that the database has never heard of. The
+// write lock is held: nobody is half way through registering.
+Finding strangers(Connection& db, const std::string& path) {
+    std::vector<domain::SessionId> unknown;
+    for (const domain::SessionId id : held_sessions(path))
+        if (!db.query("SELECT 1 FROM deadman_session WHERE id = ?1", id.value).next())
+            unknown.push_back(id);
+    if (unknown.empty())
+        return {Severity::ok, "file_in_place", "no process works on another file of this name"};
+    return {Severity::problem, "file_moved",
+            std::to_string(unknown.size()) +
+                " living session(s) with a lock beside this file are unknown to it: their "
+                "processes have another file open, which was moved, replaced or removed under "
+                "them. Put that one back or start those processes anew"};
+}
+
+// What needs the write lock, and whether somebody holds it for longer than commits take.
+std::vector<Finding> writing(Connection& db, const std::string& path) {
     constexpr auto long_for_a_commit = std::chrono::milliseconds(500);
     db.set_busy_patience(long_for_a_commit);
     try {
         const WriteTransaction probe(db);
-        return {Severity::ok, "write_lock", "free"};
+        std::vector<Finding> findings{{Severity::ok, "write_lock", "free"}};
+        if (stored_schema_version(db) > 0)
+            findings.push_back(strangers(db, path));
+        findings.push_back(disk_room(free_bytes(path), has_room_for_a_write(db)));
+        return findings;
     } catch (const SqliteFailure&) {
         const auto pid = platform::byte_lock_holder(path + "-shm", writer_lock_byte);
         const std::string who =
             pid ? "process " + std::to_string(*pid) : "a process that the system does not name";
-        return {Severity::problem, "blocked_by_writer",
-                who + " holds the database's only write lock, and everybody waits for it. If it is "
-                      "stopped, continue it (SIGCONT) or end it: nothing is lost by that"};
+        return {{Severity::problem, "blocked_by_writer",
+                 who + " holds the database's only write lock, and everybody waits for it. If it "
+                       "is stopped, continue it (SIGCONT) or end it: nothing is lost by that"},
+                disk_room(free_bytes(path), true)};
     }
 }
 
@@ -112,13 +135,18 @@ std::vector<Finding> examine(Connection& connection, const std::string& path,
     findings.push_back(log_size(path, checkpoint_pages));
     findings.push_back(journal_mode(connection));
     findings.push_back(schema(connection));
-    findings.push_back(writer(connection, path));
+    const std::vector<Finding> about_writing = writing(connection, path);
+    findings.insert(findings.end(), about_writing.begin(), about_writing.end());
     findings.push_back(integrity(connection));
     return findings;
 }
 
-std::vector<Finding> check_readiness(Connection& connection) {
-    return {schema(connection)};
+std::vector<Finding> check_readiness(Connection& connection, bool is_out_of_room) {
+    std::vector<Finding> findings{schema(connection)};
+    if (is_out_of_room)
+        findings.push_back({Severity::problem, "disk_room",
+                            "the disk with the database is full: make room on it"});
+    return findings;
 }
 
 } // namespace deadman::store::sqlite

@@ -9,7 +9,8 @@ constexpr std::size_t most_idle = 4;
 
 } // namespace
 
-Readers::Readers(ConnectionOptions options) : options_(std::move(options)) {}
+Readers::Readers(ConnectionOptions options, FileWatch& watch)
+    : options_(std::move(options)), watch_(watch) {}
 
 base::Result<std::unique_ptr<Connection>> Readers::take() {
     {
@@ -20,7 +21,7 @@ base::Result<std::unique_ptr<Connection>> Readers::take() {
             return connection;
         }
     }
-    return Connection::open(options_);
+    return watch_.open(options_);
 }
 
 void Readers::give_back(std::unique_ptr<Connection> connection) {

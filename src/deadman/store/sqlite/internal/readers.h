@@ -13,12 +13,13 @@
 
 #include "deadman/base/result.h"
 #include "deadman/store/sqlite/internal/database.h"
+#include "deadman/store/sqlite/internal/file_watch.h"
 
 namespace deadman::store::sqlite {
 
 class Readers {
   public:
-    explicit Readers(ConnectionOptions options);
+    Readers(ConnectionOptions options, FileWatch& watch);
 
     template <typename T>
     base::Result<T> read(const std::function<base::Result<T>(Connection&)>& operation) {
@@ -40,6 +41,7 @@ class Readers {
     void give_back(std::unique_ptr<Connection> connection);
 
     const ConnectionOptions options_;
+    FileWatch& watch_;
     std::mutex mutex_;
     std::vector<std::unique_ptr<Connection>> idle_; // guarded by mutex_
 };

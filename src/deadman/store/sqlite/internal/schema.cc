@@ -218,6 +218,7 @@ base::Status use_write_ahead_log(Connection& connection) {
     for (int tries = 1;; ++tries) {
         try {
             connection.run("PRAGMA journal_mode = WAL");
+            connection.run("SELECT 1 FROM sqlite_schema"); // opens the log
             return {};
         } catch (const SqliteFailure& failure) {
             if ((failure.code & 0xff) != SQLITE_BUSY || tries == most_tries)

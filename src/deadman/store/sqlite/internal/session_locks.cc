@@ -1,16 +1,37 @@
 #include "deadman/store/sqlite/internal/session_locks.h"
 
+#include <charconv>
 #include <filesystem>
+#include <string_view>
 #include <system_error>
 #include <utility>
 
 namespace deadman::store::sqlite {
 
-SessionLocks::SessionLocks(const std::string& database_path)
-    : folder_(database_path + ".sessions") {}
+namespace {
+
+constexpr std::string_view ending = ".lock";
+
+std::string folder_of(const std::string& database_path) {
+    return database_path + ".sessions";
+}
+
+std::optional<domain::SessionId> session_of(const std::filesystem::path& file) {
+    const std::string name = file.filename().string();
+    std::int64_t number = 0;
+    const char* const last = name.data() + name.size();
+    const auto [end, error] = std::from_chars(name.data(), last, number);
+    if (error != std::errc{} || std::string_view(end, last) != ending)
+        return std::nullopt;
+    return domain::SessionId{number};
+}
+
+} // namespace
+
+SessionLocks::SessionLocks(const std::string& database_path) : folder_(folder_of(database_path)) {}
 
 std::string SessionLocks::path_of(domain::SessionId session) const {
-    return folder_ + "/" + std::to_string(session.value) + ".lock";
+    return folder_ + "/" + std::to_string(session.value) + std::string(ending);
 }
 
 void SessionLocks::hold(domain::SessionId session) {
@@ -41,6 +62,19 @@ std::optional<platform::FileLock> SessionLocks::take_if_dead(domain::SessionId s
     if (!lock)
         return std::nullopt;
     return std::move(*lock);
+}
+
+std::vector<domain::SessionId> held_sessions(const std::string& database_path) {
+    std::vector<domain::SessionId> held;
+    std::error_code error;
+    for (const auto& file : std::filesystem::directory_iterator(folder_of(database_path), error)) {
+        const auto session = session_of(file.path());
+        const auto lock = session ? platform::FileLock::try_acquire(file.path().string())
+                                  : base::Result<std::optional<platform::FileLock>>(std::nullopt);
+        if (session && lock && !*lock)
+            held.push_back(*session);
+    }
+    return held;
 }
 
 } // namespace deadman::store::sqlite

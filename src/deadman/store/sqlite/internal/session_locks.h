@@ -8,6 +8,7 @@
 #include <mutex>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "deadman/base/result.h"
 #include "deadman/domain/ids.h"
@@ -36,5 +37,8 @@ class SessionLocks {
     std::mutex mutex_;
     std::map<domain::SessionId, platform::FileLock> held_; // guarded by mutex_
 };
+
+/// The sessions whose lock files beside the database are held by somebody.
+std::vector<domain::SessionId> held_sessions(const std::string& database_path);
 
 } // namespace deadman::store::sqlite

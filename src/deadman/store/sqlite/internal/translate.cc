@@ -53,12 +53,19 @@ std::string sentence(const SqliteFailure& failure, ErrorCode code) {
     if ((failure.code & 0xff) == SQLITE_BUSY || (failure.code & 0xff) == SQLITE_LOCKED)
         return "another process has been writing to the database for too long ('deadman doctor' "
                "names it)";
+    if (is_disk_full(failure))
+        return "the disk with the database is full: make room on it; nothing was written (" +
+               failure.message + ")";
     if (code == ErrorCode::conflict && (failure.code & 0xff) == SQLITE_ERROR)
         return "the database has no schema yet: run 'deadman migrate' (" + failure.message + ")";
     return failure.message + " (SQLite code " + std::to_string(failure.code) + ")";
 }
 
 } // namespace
+
+bool is_disk_full(const SqliteFailure& failure) {
+    return (failure.code & 0xff) == SQLITE_FULL;
+}
 
 base::Error translate_sqlite(const SqliteFailure& failure, Moment moment) {
     const ErrorCode code = code_of(failure, moment);

@@ -10,10 +10,10 @@ constexpr std::size_t largest_group = 128;
 
 } // namespace
 
-Writer::Writer(std::unique_ptr<Connection> connection, base::Clock& clock,
+Writer::Writer(std::unique_ptr<Connection> connection, FileWatch& watch, base::Clock& clock,
                std::function<void()> on_work)
-    : connection_(std::move(connection)), clock_(clock), on_work_(std::move(on_work)),
-      thread_([this] { run(); }) {}
+    : connection_(std::move(connection)), watch_(watch), clock_(clock),
+      on_work_(std::move(on_work)), thread_([this] { run(); }) {}
 
 Writer::~Writer() {
     {
@@ -68,21 +68,40 @@ std::vector<Writer::Pending*> Writer::take_group() {
 bool Writer::commit_group(const std::vector<Pending*>& group) {
     Moment moment = Moment::statement;
     try {
-        WriteTransaction transaction(*connection_);
-        WriteContext context{*connection_, clock_.now(), clock_.steady_now()};
-        run_group(context, group);
-        if (std::ranges::none_of(group, [](const Pending* pending) { return !!pending->status; }))
-            return false;
-        moment = Moment::commit;
-        transaction.commit();
-        return context.made_work;
+        return run_and_commit(group, moment);
     } catch (const SqliteFailure& failure) {
-        const base::Error error = translate_sqlite(failure, moment);
-        for (Pending* pending : group)
-            if (pending->status)
-                pending->status = error;
+        is_out_of_room_ = is_disk_full(failure);
+        fail_group(group, translate_sqlite(failure, moment));
         return false;
     }
+}
+
+bool Writer::run_and_commit(const std::vector<Pending*>& group, Moment& moment) {
+    WriteTransaction transaction(*connection_);
+    if (const base::Status in_place = watch_.check(); !in_place) {
+        fail_group(group, in_place.error());
+        return false;
+    }
+    WriteContext context{*connection_, clock_.now(), clock_.steady_now()};
+    run_group(context, group);
+    if (std::ranges::none_of(group, [](const Pending* pending) { return !!pending->status; }))
+        return false;
+    moment = Moment::commit;
+    transaction.commit();
+    is_out_of_room_ = false;
+    // Moved in the meantime: it is written, and where it went nobody here can tell.
+    if (base::Status in_place = watch_.check(); !in_place) {
+        base::Error error = std::move(in_place).error();
+        error.code = base::ErrorCode::outcome_unknown;
+        fail_group(group, error);
+    }
+    return context.made_work;
+}
+
+void Writer::fail_group(const std::vector<Pending*>& group, const base::Error& error) {
+    for (Pending* pending : group)
+        if (pending->status)
+            pending->status = error;
 }
 
 void Writer::run_group(WriteContext& context, const std::vector<Pending*>& group) {

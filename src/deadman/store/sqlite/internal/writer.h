@@ -10,6 +10,7 @@
 // Blocking:      write() waits for its commit; the write lock is waited for up to the store's
 // patience.
 
+#include <atomic>
 #include <condition_variable>
 #include <deque>
 #include <functional>
@@ -23,6 +24,7 @@
 #include "deadman/base/clock.h"
 #include "deadman/base/result.h"
 #include "deadman/store/sqlite/internal/database.h"
+#include "deadman/store/sqlite/internal/file_watch.h"
 
 namespace deadman::store::sqlite {
 
@@ -37,7 +39,7 @@ struct WriteContext {
 class Writer {
   public:
     /// `on_work` is called after a commit that made jobs claimable.
-    Writer(std::unique_ptr<Connection> connection, base::Clock& clock,
+    Writer(std::unique_ptr<Connection> connection, FileWatch& watch, base::Clock& clock,
            std::function<void()> on_work);
 
     /// What was queued is still committed.
@@ -57,6 +59,11 @@ class Writer {
         return std::move(*answer);
     }
 
+    /// Whether the last try to write found the disk full.
+    bool is_out_of_room() const {
+        return is_out_of_room_;
+    }
+
   private:
     using Operation = std::function<base::Status(WriteContext&)>;
 
@@ -71,12 +78,16 @@ class Writer {
     void run();
     std::vector<Pending*> take_group(); // REQUIRES: mutex_ is held
     bool commit_group(const std::vector<Pending*>& group);
+    bool run_and_commit(const std::vector<Pending*>& group, Moment& moment);
+    static void fail_group(const std::vector<Pending*>& group, const base::Error& error);
     static void run_group(WriteContext& context, const std::vector<Pending*>& group);
     static base::Status run_in_savepoint(WriteContext& context, const Operation& operation);
 
     std::unique_ptr<Connection> connection_;
+    FileWatch& watch_;
     base::Clock& clock_;
     std::function<void()> on_work_;
+    std::atomic<bool> is_out_of_room_{false};
     std::mutex mutex_;
     std::condition_variable queued_;
     std::deque<Pending*> queue_; // guarded by mutex_
