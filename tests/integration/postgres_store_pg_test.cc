@@ -53,6 +53,30 @@ TEST_F(PostgresStore, ManyMigrateAtOnceAndOneDoes) {
     EXPECT_EQ(enqueue(*store, 1).size(), 1u);
 }
 
+TEST_F(PostgresStore, WorksForARoleThatOwnsTheSchemaAndNothingElse) {
+    c.run("drop schema deadman cascade; drop role if exists keeper; create role keeper login; "
+          "create schema deadman authorization keeper");
+    std::string url = database.url();
+    url.replace(url.find("postgres@"), 8, "keeper");
+    const auto own = open_store(clock, url, shift);
+    EXPECT_EQ(value(own->migrate()).from_version, 0);
+    value(own->migrate());
+    const auto session = open_session(*own);
+    enqueue(*own, 1);
+    const auto claimed = value(own->claim(session.key, {.claim_no = 1, .queues = {"default"}}));
+    ASSERT_EQ(claimed.size(), 1u);
+    const auto leader = value(own->try_lead());
+    ASSERT_TRUE(leader);
+    advance(24h * 3);
+    EXPECT_TRUE(value(leader->sweep({})).still_leader) << "it makes partitions";
+    EXPECT_GT(c.number("select count(*) from deadman.partitions('done') where low::timestamptz > "
+                       "now() + interval '8 days'"),
+              0);
+    for (const store::Finding& finding : value(own->examine()))
+        EXPECT_NE(finding.severity, store::Finding::Severity::problem) << finding.message;
+    c.run("drop schema deadman cascade; drop role keeper");
+}
+
 TEST_F(PostgresStore, NewerSchemaIsRefused) {
     c.run("insert into deadman.schema_version(version, name) values (9999, 'of tomorrow')");
     const auto report = store->migrate();
