@@ -12,7 +12,6 @@ endif()
 deadman_module(cli
     INCLUDE_ROOT "${PROJECT_SOURCE_DIR}"
     SOURCES
-        bench_run.cc
         bulk_enqueue.cc
         command_line.cc
         connect.cc
@@ -27,7 +26,6 @@ deadman_module(cli
         output.cc
         progress_line.cc
         store_backend.cc
-        verb_bench.cc
         verb_config.cc
         verb_doctor.cc
         verb_job.cc
@@ -44,7 +42,6 @@ deadman_module(cli
         worker_process.cc
     HEADERS
         backend.h
-        bench_run.h
         bulk_enqueue.h
         command_line.h
         connect.h

@@ -16,6 +16,7 @@ void add_chaos_worker_verb(CLI::App& app, int& exit_code);
 void add_demo_verb(CLI::App& app, int& exit_code);
 
 void add_bench_verb(CLI::App& app, int& exit_code);
+void add_bench_part_verb(CLI::App& app, int& exit_code);
 void add_config_verb(CLI::App& app, int& exit_code);
 void add_doctor_verb(CLI::App& app, int& exit_code);
 void add_job_verb(CLI::App& app, int& exit_code);

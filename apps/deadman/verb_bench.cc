@@ -4,7 +4,9 @@
 #include <memory>
 #include <thread>
 
-#include "apps/deadman/bench_run.h"
+#include "apps/deadman/bench/bench_run.h"
+#include "apps/deadman/bench/verbs.h"
+#include "apps/deadman/command_line.h"
 #include "apps/deadman/connect.h"
 #include "apps/deadman/json_text.h"
 #include "apps/deadman/store_url.h"
@@ -98,6 +100,14 @@ base::Result<int> run(const BenchArguments& arguments) {
     return exit_ok;
 }
 
+/// Options between `bench` and one of its verbs would be lost in silence.
+bool has_own_options(const CLI::App& verb) {
+    for (const CLI::Option* option : verb.get_options())
+        if (option->count() > 0)
+            return true;
+    return false;
+}
+
 } // namespace
 
 void add_bench_verb(CLI::App& app, int& exit_code) {
@@ -128,7 +138,14 @@ void add_bench_verb(CLI::App& app, int& exit_code) {
         ->check(CLI::Range(0, 100'000))
         ->capture_default_str();
     cli::add_output(*verb, arguments->output);
-    verb->callback([arguments, &exit_code] { exit_code = cli::exit_code_after(run(*arguments)); });
+    bench::add_verbs(*verb, exit_code);
+    verb->callback([verb, arguments, &exit_code] {
+        if (verb->get_subcommands().empty())
+            exit_code = cli::exit_code_after(run(*arguments));
+        else if (has_own_options(*verb))
+            exit_code =
+                cli::usage_error(*verb, "options come after the verb: `bench drain --jobs N`");
+    });
 }
 
 } // namespace deadman

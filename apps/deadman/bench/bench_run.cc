@@ -1,4 +1,4 @@
-#include "apps/deadman/bench_run.h"
+#include "apps/deadman/bench/bench_run.h"
 
 #include <algorithm>
 #include <atomic>
@@ -8,6 +8,8 @@
 #include <mutex>
 #include <thread>
 
+#include "apps/deadman/bench/bench_jobs.h"
+#include "apps/deadman/bench/direct_drain.h"
 #include "deadman/base/random.h"
 #include "deadman/platform/process.h"
 #include "deadman/scheduler/upkeep.h"
@@ -20,7 +22,7 @@ using namespace std::chrono_literals;
 using base::ErrorCode;
 
 constexpr base::Duration patience = 60s; // without any job moving
-constexpr const char* kind = "bench.noop";
+constexpr const char* kind = bench::noop_kind;
 
 /// How many jobs have ended, for whoever waits for all of them.
 class Finished {
@@ -98,75 +100,23 @@ base::Result<base::Duration> enqueue_all(store::JobStore& store, base::Clock& cl
     return clock.steady_now() - began;
 }
 
-/// Claims and completes, with nothing between.
-class Drain {
-  public:
-    Drain(store::JobStore& store, base::Clock& clock, const BenchOptions& options,
-          std::string queue)
-        : store_(store), clock_(clock), batch_(options.batch), queues_{std::move(queue)} {}
-
-    base::Status open() {
-        store::SessionSpec spec;
-        spec.worker = "bench";
-        spec.host = platform::host_name();
-        spec.pid = platform::current_pid();
-        spec.version = DEADMAN_VERSION;
-        spec.queues = queues_;
-        spec.kinds = {kind};
-        DEADMAN_TRY(session_, store_.register_session(spec));
-        renewed_ = clock_.steady_now();
-        return {};
-    }
-
-    base::Status run(Finished& finished) {
-        while (!finished.complete()) {
-            DEADMAN_TRY_STATUS(renew());
-            DEADMAN_TRY(const auto claimed,
-                        store_.claim(session_.key,
-                                     {.claim_no = ++claim_no_, .queues = queues_, .max = batch_}));
-            if (claimed.empty()) {
-                store_.wait_for_work(queues_, 20ms);
-                continue;
-            }
-            DEADMAN_TRY(const std::int64_t ended, complete(claimed));
+/// Until all have ended.
+base::Status run_to_the_end(bench::DirectDrain& drain, store::JobStore& store, Finished& finished) {
+    while (!finished.complete()) {
+        DEADMAN_TRY(const std::int64_t ended, drain.step());
+        if (ended == 0)
+            store.wait_for_work(drain.queues(), 20ms);
+        else
             finished.add(ended);
-        }
-        return store_.end_session(session_.key, "done");
     }
-
-  private:
-    base::Status renew() {
-        const base::SteadyTime now = clock_.steady_now();
-        if (now - renewed_ < session_.renew_every)
-            return {};
-        renewed_ = now;
-        DEADMAN_TRY_STATUS(store_.renew(session_.key, {}));
-        return {};
-    }
-
-    base::Result<std::int64_t> complete(const std::vector<store::Claimed>& claimed) {
-        std::vector<store::RunEnd> ends;
-        ends.reserve(claimed.size());
-        for (const store::Claimed& job : claimed)
-            ends.push_back({.run = job.run, .answer = {}});
-        DEADMAN_TRY(const auto verdicts, store_.complete(session_.key, ends));
-        return std::count(verdicts.begin(), verdicts.end(), domain::Verdict::ok);
-    }
-
-    store::JobStore& store_;
-    base::Clock& clock_;
-    const int batch_;
-    const std::vector<std::string> queues_;
-    store::Session session_;
-    base::SteadyTime renewed_;
-    std::int64_t claim_no_ = 0;
-};
+    return drain.close();
+}
 
 base::Result<base::Duration> drain_directly(store::JobStore& store, base::Clock& clock,
                                             const BenchOptions& options, const std::string& queue) {
-    std::vector<std::unique_ptr<Drain>> drains;
+    std::vector<std::unique_ptr<bench::DirectDrain>> drains;
     for (int thread = 0; thread < options.threads; ++thread) {
-        drains.push_back(std::make_unique<Drain>(store, clock, options, queue));
+        drains.push_back(std::make_unique<bench::DirectDrain>(store, clock, queue, options.batch));
         DEADMAN_TRY_STATUS(drains.back()->open());
     }
     Finished finished(clock, options.jobs);
@@ -174,7 +124,8 @@ base::Result<base::Duration> drain_directly(store::JobStore& store, base::Clock&
     std::vector<std::thread> threads;
     const base::SteadyTime began = clock.steady_now();
     for (std::size_t index = 0; index < drains.size(); ++index)
-        threads.emplace_back([&, index] { outcomes[index] = drains[index]->run(finished); });
+        threads.emplace_back(
+            [&, index] { outcomes[index] = run_to_the_end(*drains[index], store, finished); });
     for (std::thread& thread : threads)
         thread.join();
     for (const base::Status& outcome : outcomes)
