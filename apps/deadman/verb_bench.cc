@@ -6,7 +6,6 @@
 
 #include "apps/deadman/bench/bench_run.h"
 #include "apps/deadman/bench/verbs.h"
-#include "apps/deadman/command_line.h"
 #include "apps/deadman/connect.h"
 #include "apps/deadman/json_text.h"
 #include "apps/deadman/store_url.h"
@@ -100,14 +99,6 @@ base::Result<int> run(const BenchArguments& arguments) {
     return exit_ok;
 }
 
-/// Options between `bench` and one of its verbs would be lost in silence.
-bool has_own_options(const CLI::App& verb) {
-    for (const CLI::Option* option : verb.get_options())
-        if (option->count() > 0)
-            return true;
-    return false;
-}
-
 } // namespace
 
 void add_bench_verb(CLI::App& app, int& exit_code) {
@@ -142,9 +133,6 @@ void add_bench_verb(CLI::App& app, int& exit_code) {
     verb->callback([verb, arguments, &exit_code] {
         if (verb->get_subcommands().empty())
             exit_code = cli::exit_code_after(run(*arguments));
-        else if (has_own_options(*verb))
-            exit_code =
-                cli::usage_error(*verb, "options come after the verb: `bench drain --jobs N`");
     });
 }
 

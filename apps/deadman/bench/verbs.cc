@@ -66,6 +66,14 @@ base::Result<int> run(const std::string& name, const CommonFlags& flags, const M
     return measured.held ? exit_ok : exit_error;
 }
 
+/// Options between `bench` and one of its verbs would be lost in silence.
+bool has_own_options(const CLI::App& bench) {
+    for (const CLI::Option* option : bench.get_options())
+        if (option->count() > 0)
+            return true;
+    return false;
+}
+
 CLI::App* add_verb(CLI::App& bench, const char* name, const char* what, int& exit_code,
                    const Measure& measure) {
     CLI::App* verb = bench.add_subcommand(name, what);
@@ -75,8 +83,12 @@ CLI::App* add_verb(CLI::App& bench, const char* name, const char* what, int& exi
         ->type_name("URL")
         ->capture_default_str();
     verb->add_flag("--json", flags->json, "One JSON object instead of lines");
-    verb->callback([name = std::string(name), flags, measure, &exit_code] {
-        exit_code = cli::exit_code_after(run(name, *flags, measure));
+    verb->callback([&bench, verb, name = std::string(name), flags, measure, &exit_code] {
+        if (has_own_options(bench))
+            exit_code =
+                cli::usage_error(*verb, "options come after the verb: `bench drain --jobs N`");
+        else
+            exit_code = cli::exit_code_after(run(name, *flags, measure));
     });
     return verb;
 }
