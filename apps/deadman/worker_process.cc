@@ -74,7 +74,8 @@ base::Result<worker::WorkerOptions> worker_options(const config::Config& config)
     options.version = DEADMAN_VERSION;
     options.queues = config.worker.queues;
     options.slots = config.worker.slots;
-    options.prefetch = config.worker.prefetch;
+    if (config.origin_of("worker.prefetch") != config::Origin::fallback)
+        options.prefetch = config.worker.prefetch; // else it tunes itself
     options.terms = lease_terms(config.lease);
     options.drain_grace = config.worker.drain_grace;
     DEADMAN_TRY_STATUS(domain::validate_terms(options.terms));

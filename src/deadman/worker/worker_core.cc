@@ -21,6 +21,7 @@ WorkerCore::WorkerCore(WorkerOptions options)
     : options_(std::move(options)), random_(options_.seed),
       session_backoff_(first_session_pause, longest_session_pause),
       renew_backoff_(first_session_pause, longest_session_pause), suspects_(options_),
+      prefetch_tuning_(options_), prefetch_(static_cast<std::size_t>(options_.prefetch)),
       ends_(options_.max_batch) {
     DEADMAN_CHECK(options_.slots > 0 && options_.prefetch >= 0);
 }
@@ -73,6 +74,7 @@ Actions WorkerCore::settle(base::SteadyTime now) {
         check_runs(now);
         check_drain(now);
         start_runs(now);
+        adapt_prefetch(now);
         flush_ends(now);
         claim_more(now);
         check_session(now);
@@ -141,6 +143,7 @@ void WorkerCore::start_runs(base::SteadyTime now) {
         Active active;
         active.retry = claimed.retry;
         active.attempts_spent = claimed.attempts_spent;
+        active.started = now;
         if (claimed.timeout > base::Duration::zero())
             active.deadline = now + claimed.timeout;
         wake_at(active.deadline);

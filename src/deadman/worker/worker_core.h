@@ -26,6 +26,7 @@
 #include "deadman/worker/internal/claim_desk.h"
 #include "deadman/worker/internal/end_queue.h"
 #include "deadman/worker/internal/lease_watch.h"
+#include "deadman/worker/internal/prefetch.h"
 #include "deadman/worker/internal/suspect_turns.h"
 #include "deadman/worker/worker_action.h"
 #include "deadman/worker/worker_options.h"
@@ -85,7 +86,7 @@ class WorkerCore {
         return held_.size();
     }
 
-    /// Claimed and not started; bounded by the prefetch and one claim that came late.
+    /// Claimed and not started; bounded by the prefetch of now and one claim that came late.
     std::size_t buffered() const {
         return buffer_.size();
     }
@@ -109,6 +110,7 @@ class WorkerCore {
     struct Active {
         domain::RetryPolicy retry;
         int attempts_spent = 0;
+        base::SteadyTime started{};
         base::SteadyTime deadline = base::SteadyTime::max();
         std::optional<StopWhy> stopping;
         base::SteadyTime stop_deadline = base::SteadyTime::max();
@@ -131,6 +133,7 @@ class WorkerCore {
     void start_runs(base::SteadyTime now);
     void flush_ends(base::SteadyTime now);
     void claim_more(base::SteadyTime now);
+    void adapt_prefetch(base::SteadyTime now);
     void check_session(base::SteadyTime now);
     void renew(base::SteadyTime now);
 
@@ -162,6 +165,8 @@ class WorkerCore {
                  bool asks_about_transaction = false);
     void end_settled(const internal::SettledEnd& end);
     void hand_back_buffer(StopWhy why);
+    void hand_back(const store::Claimed& claimed, std::string_view reason);
+    base::Duration youngest_age(base::SteadyTime now) const;
     void stop_run(base::SteadyTime now, const store::RunKey& run, Active& active, StopWhy why);
     void stop_all(base::SteadyTime now, StopWhy why);
     void abandon(const store::RunKey& run, Active& active);
@@ -202,6 +207,9 @@ class WorkerCore {
     bool alone_ = false;             // a suspect is held: nothing else until it has ended
     int empty_claims_ = 0;
     base::SteadyTime idle_rounds_until_{}; // see go_idle
+
+    internal::Prefetch prefetch_tuning_;
+    std::size_t prefetch_ = 0; // as of now
 
     std::deque<store::Claimed> buffer_;
     std::map<store::RunKey, Active> active_;

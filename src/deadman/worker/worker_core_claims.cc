@@ -48,6 +48,7 @@ void WorkerCore::claim_closed(base::SteadyTime now, internal::ClaimAnswer answer
         suspects_.found(now, random_);
     nothing_claimable_ = false;
     empty_claims_ = 0;
+    idle_rounds_until_ = {}; // work comes: what woke us told the truth
     take(std::move(answer.runs), answer.suspect, answer.orphans);
 }
 
@@ -110,14 +111,41 @@ void WorkerCore::ask_claim(bool suspect, std::size_t max) {
 /// when a slot would stand idle.
 bool WorkerCore::worth_claiming() const {
     const std::size_t slots = static_cast<std::size_t>(options_.slots);
-    const std::size_t whole = slots + static_cast<std::size_t>(options_.prefetch);
+    const std::size_t whole = slots + prefetch_;
     const std::size_t free = room();
     const bool slot_idle = buffer_.empty() && active_.size() < slots;
     return free > 0 && (slot_idle || free >= std::max<std::size_t>(1, whole / 3));
 }
 
+/// How many runs may wait follows how long they take. Where jobs have become long, those at the
+/// back are handed back: another worker may have a slot for them.
+void WorkerCore::adapt_prefetch(base::SteadyTime now) {
+    if (!prefetch_tuning_.tunes_itself() || phase_ != Phase::live)
+        return;
+    prefetch_ = prefetch_tuning_.runs(youngest_age(now));
+    const std::size_t surplus_from = 2 * prefetch_ + static_cast<std::size_t>(options_.slots);
+    if (buffer_.size() > surplus_from) {
+        for (auto surplus = buffer_.begin() + static_cast<std::ptrdiff_t>(prefetch_);
+             surplus != buffer_.end(); ++surplus)
+            hand_back(*surplus, "surplus");
+        buffer_.resize(prefetch_);
+    }
+    if (buffer_.size() > static_cast<std::size_t>(options_.prefetch))
+        wake_at(now + options_.prefetch_ahead);
+}
+
+/// Nothing while a slot is free.
+base::Duration WorkerCore::youngest_age(base::SteadyTime now) const {
+    if (active_.size() < static_cast<std::size_t>(options_.slots))
+        return {};
+    base::Duration youngest = base::Duration::max();
+    for (const auto& [run, active] : active_)
+        youngest = std::min(youngest, now - active.started);
+    return youngest;
+}
+
 std::size_t WorkerCore::room() const {
-    const std::size_t whole = static_cast<std::size_t>(options_.slots + options_.prefetch);
+    const std::size_t whole = static_cast<std::size_t>(options_.slots) + prefetch_;
     const std::size_t taken = buffer_.size() + active_.size();
     // Ends that the store does not take pile up to one more such bufferful, and no further.
     if (taken >= whole || held_.size() >= 2 * whole)
@@ -147,6 +175,7 @@ void WorkerCore::take_one(store::Claimed claimed, bool must_be_alone) {
         return;
     }
     alone_ = must_be_alone;
+    prefetch_tuning_.claimed(claimed.payload.size());
     buffer_.push_back(std::move(claimed));
 }
 

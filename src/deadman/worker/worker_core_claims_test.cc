@@ -52,6 +52,92 @@ TEST_F(CoreSuspects, ABusyWorkerDrainsForThemNowAndThen) {
     EXPECT_TRUE(asked_for_suspect);
 }
 
+class CorePrefetch : public WorkerCoreHarness {
+  protected:
+    static WorkerOptions tuning() {
+        WorkerOptions with = options();
+        with.prefetch = -1;
+        return with;
+    }
+
+    CorePrefetch() : WorkerCoreHarness(tuning()) {}
+
+    /// Answers the claim that is asked for with as many jobs, from `next` on; how many it was.
+    std::size_t give_all_asked_for() {
+        const auto ask = take<Claim>();
+        if (!ask)
+            return 0;
+        keep(core.claim_answered(now, ask->request.claim_no,
+                                 jobs(next, next + ask->request.max - 1, 10)));
+        next += ask->request.max;
+        return static_cast<std::size_t>(ask->request.max);
+    }
+
+    void finish_all_started(base::Duration each) {
+        for (auto started = take_all<StartRun>(); !started.empty();
+             started = take_all<StartRun>()) {
+            now += each;
+            for (const StartRun& start : started)
+                finish(start.claimed.run);
+            if (asked<Complete>())
+                settle_batch();
+        }
+    }
+
+    std::int64_t next = 1;
+};
+
+TEST_F(CorePrefetch, ShortRunsAreClaimedByTheHundred) {
+    start_session();
+    EXPECT_EQ(give_all_asked_for(), 6U);
+    finish_all_started(10us);
+    EXPECT_EQ(give_all_asked_for(), 1'000U);
+}
+
+TEST_F(CorePrefetch, WhenRunsBecomeLongTheSurplusIsHandedBack) {
+    start_session();
+    give_all_asked_for();
+    finish_all_started(10us);
+    EXPECT_EQ(give_all_asked_for(), 1'000U);
+    EXPECT_EQ(take_all<StartRun>().size(), 2U);
+    EXPECT_GT(core.buffered(), 900U);
+    live(1s);
+    EXPECT_EQ(core.buffered(), 4U);
+    std::size_t handed_back = 0;
+    while (asked<Complete>())
+        for (const store::RunEnd& end : settle_batch())
+            handed_back += end.answer.reason == "surplus" && end.answer.kind == AnswerKind::release;
+    EXPECT_GT(handed_back, 900U);
+}
+
+TEST_F(CorePrefetch, AWakeUpThatBringsWorkIsNeverThrottled) {
+    start_session();
+    base::Duration waited{};
+    for (int job = 0; job < 200; ++job) {
+        live(5ms);
+        const base::SteadyTime from = now;
+        for (int step = 0; step < 1'000 && core.running() == 0; ++step) {
+            if (take<Idle>())
+                keep(core.woken(now));
+            if (const auto ask = take<Claim>(); ask && ask->request.suspect)
+                keep(
+                    core.claim_answered(now, ask->request.claim_no, std::vector<store::Claimed>{}));
+            else if (ask)
+                keep(core.claim_answered(now, ask->request.claim_no, jobs(next, next, 10)));
+            if (core.running() == 0)
+                pass(1ms);
+        }
+        waited += now - from;
+        ++next;
+        finish_all_started(1ms);
+        if (const auto ask = take<Claim>())
+            keep(core.claim_answered(now, ask->request.claim_no, std::vector<store::Claimed>{}));
+        for (const Renew& renew : take_all<Renew>())
+            keep(core.renewed(now, renew.renew_no, now, store::Renewal{}));
+    }
+    EXPECT_LT(waited, 200ms) << "200 jobs, one after the other";
+}
+
 class CoreOrphans : public WorkerCoreHarness {};
 
 TEST_F(CoreOrphans, ALeaseThatNobodyKnowsIsAdopted) {

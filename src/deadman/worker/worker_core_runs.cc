@@ -14,6 +14,7 @@ Actions WorkerCore::run_finished(base::SteadyTime now, const store::RunKey& run,
     const Active active = std::move(found->second);
     active_.erase(found);
     progress_.erase(run);
+    prefetch_tuning_.ran(now - active.started);
     if (active.abandoned)
         report({.kind = ReportKind::slot_regained, .run = run});
     if (transaction == TransactionOutcome::committed && !active.abandoned) {
@@ -73,13 +74,16 @@ void WorkerCore::end_run(const store::RunKey& run, domain::Answer answer,
 }
 
 void WorkerCore::hand_back_buffer(StopWhy why) {
-    for (const store::Claimed& claimed : buffer_) {
-        domain::Answer answer;
-        answer.kind = domain::AnswerKind::release;
-        answer.reason = stop_why_name(why);
-        end_run(claimed.run, std::move(answer));
-    }
+    for (const store::Claimed& claimed : buffer_)
+        hand_back(claimed, stop_why_name(why));
     buffer_.clear();
+}
+
+void WorkerCore::hand_back(const store::Claimed& claimed, std::string_view reason) {
+    domain::Answer answer;
+    answer.kind = domain::AnswerKind::release;
+    answer.reason = reason;
+    end_run(claimed.run, std::move(answer));
 }
 
 void WorkerCore::stop_run(base::SteadyTime now, const store::RunKey& run, Active& active,

@@ -12,6 +12,8 @@ WorkerOptions resolved(WorkerOptions options) {
         options.slots = static_cast<int>(2 * std::max(1U, std::thread::hardware_concurrency()));
     if (options.prefetch < 0)
         options.prefetch = 2 * options.slots;
+    else
+        options.prefetch_ahead = {};
     if (options.seed == 0)
         options.seed = base::random_seed();
     options.max_batch = std::max(1, options.max_batch);

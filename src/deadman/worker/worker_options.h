@@ -21,7 +21,9 @@ struct WorkerOptions {
     std::vector<std::string> kinds; // Worker fills them in from its registry
 
     int slots = 0;     // handlers at a time; 0: twice the cores
-    int prefetch = -1; // runs claimed ahead; -1: twice the slots
+    int prefetch = -1; // runs claimed ahead; -1: twice the slots, and more while runs are short
+    base::Duration prefetch_ahead = std::chrono::milliseconds(
+        100); // ... as many as the slots get through in this; 0 where the number was given
     domain::LeaseTerms terms;
 
     base::Duration drain_grace =
