@@ -3,7 +3,6 @@
 option(DEADMAN_TESTS "Build the tests" ON)
 option(DEADMAN_BENCH "Build the benchmarks" ON)
 option(DEADMAN_FUZZ "Build the fuzzers (Clang only)" OFF)
-option(DEADMAN_POSTGRES "Build the Postgres store" ON)
 option(DEADMAN_HTTP "Build the HTTP API (Drogon)" ON)
 option(DEADMAN_WERROR "Treat warnings as errors" ON)
 option(DEADMAN_FATAL_ORPHANS "Fail the configure step on a .cc file that belongs to no target" ON)

@@ -18,9 +18,7 @@ deadman_module(cli
         http_backend.cc
         interruption.cc
         job_explain.cc
-        job_json.cc
         job_line.cc
-        json_text.cc
         load_config.cc
         local_time.cc
         output.cc
@@ -66,6 +64,7 @@ deadman_module(cli
         chaos
         client
         config
+        json
         worker_handlers
     PUBLIC_DEPS
         CLI11::CLI11
@@ -79,7 +78,7 @@ deadman_module(cli
 target_compile_definitions(deadman_cli PRIVATE DEADMAN_VERSION="${PROJECT_VERSION}")
 set_source_files_properties(versions.cc PROPERTIES COMPILE_DEFINITIONS DEADMAN_COMMIT="${commit}")
 
-if(DEADMAN_POSTGRES AND PkgConfig_FOUND)
+if(PkgConfig_FOUND)
     pkg_check_modules(LIBPQ IMPORTED_TARGET libpq)
     if(TARGET PkgConfig::LIBPQ)
         target_link_libraries(deadman_cli PRIVATE PkgConfig::LIBPQ)

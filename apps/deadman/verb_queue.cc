@@ -4,6 +4,7 @@
 
 #include "apps/deadman/connect.h"
 #include "apps/deadman/job_json.h"
+#include "apps/deadman/json_text.h"
 #include "apps/deadman/local_time.h"
 #include "apps/deadman/verb.h"
 #include "deadman/base/clock.h"

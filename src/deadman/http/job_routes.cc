@@ -7,7 +7,7 @@
 #include "deadman/http/internal/json_writer.h"
 #include "deadman/http/job_input.h"
 #include "deadman/http/query.h"
-#include "deadman/http/record_json.h"
+#include "deadman/json/record_json.h"
 
 namespace deadman::http {
 namespace {
@@ -187,10 +187,10 @@ Checked<Response> JobRoutes::enqueue(const Request& request) {
     const auto answers = enqueue_all(jobs);
     if (!answers)
         return answers.error();
-    JsonText text;
-    fill(text.top(), answers->front());
-    add_warnings(text.top(), kinds_.unannounced(jobs));
-    Response response = enqueued_response(*answers, text.str());
+    const std::set<std::string> unannounced = kinds_.unannounced(jobs);
+    Response response = enqueued_response(
+        *answers,
+        json::enqueued_json(answers->front(), std::vector(unannounced.begin(), unannounced.end())));
     response.headers.emplace_back("Location",
                                   "/v1/jobs/" + std::to_string(answers->front().id.value));
     return response;
@@ -226,10 +226,10 @@ Checked<Response> JobRoutes::list(const Request& request) {
     const auto page = checked(store_.list(listing->filter));
     if (!page)
         return page.error();
-    std::optional<std::string> cursor;
+    std::string cursor;
     if (page->next)
         cursor = listings_.cursor(*listing, *page->next);
-    return Response{200, "application/json", jobs_json(page->jobs, cursor), {}};
+    return Response{200, "application/json", json::jobs_json(page->jobs, cursor), {}};
 }
 
 Checked<Response> JobRoutes::show(const Request& request, const std::string& text) {
@@ -246,7 +246,7 @@ Checked<Response> JobRoutes::show(const Request& request, const std::string& tex
     const auto runs = checked(store_.runs(*id));
     if (!runs)
         return runs.error();
-    return Response{200, "application/json", job_json(**job, *runs), {}};
+    return Response{200, "application/json", json::job_json(**job, *runs), {}};
 }
 
 Checked<Response> JobRoutes::cancel(const std::string& text) {

@@ -4,7 +4,7 @@
 
 #include "deadman/http/internal/json_writer.h"
 #include "deadman/http/query.h"
-#include "deadman/http/record_json.h"
+#include "deadman/json/record_json.h"
 
 namespace deadman::http {
 namespace {
@@ -125,7 +125,7 @@ Checked<Response> SystemRoutes::queues(const Request& request) {
     const auto queues = checked(surroundings_.store.queues());
     if (!queues)
         return queues.error();
-    return json(queues_json(*queues));
+    return json(json::queues_json(*queues));
 }
 
 Checked<Response> SystemRoutes::set_paused(const std::string& queue, bool paused) {
@@ -155,7 +155,7 @@ Checked<Response> SystemRoutes::workers(const Request& request) {
         std::erase_if(*sessions, [](const store::SessionRecord& session) {
             return session.ended_at.has_value();
         });
-    return json(workers_json(*sessions));
+    return json(json::workers_json(*sessions));
 }
 
 Checked<Response> SystemRoutes::version(const Request& request) const {

@@ -5,29 +5,35 @@
 // is
 //                not known is null.
 
-#include <optional>
 #include <span>
 #include <string>
+#include <string_view>
 
 #include "deadman/store/job_query.h"
 #include "deadman/store/job_types.h"
 #include "deadman/store/session.h"
 
-namespace deadman::http {
+namespace deadman::json {
 
 std::string job_json(const store::JobRecord& job);
 
 /// With a member `runs`.
 std::string job_json(const store::JobRecord& job, std::span<const store::RunRecord> runs);
 
-/// {"items":[...],"next_cursor":...,"has_more":...}
-std::string jobs_json(std::span<const store::JobRecord> jobs,
-                      const std::optional<std::string>& next_cursor);
-
 std::string queue_json(const store::QueueRecord& queue);
-std::string queues_json(std::span<const store::QueueRecord> queues);
-
 std::string worker_json(const store::SessionRecord& worker);
+
+/// {"items":[...]}
+std::string queues_json(std::span<const store::QueueRecord> queues);
 std::string workers_json(std::span<const store::SessionRecord> workers);
 
-} // namespace deadman::http
+/// {"items":[...],"next_cursor":...,"has_more":...}
+std::string page_json(std::span<const std::string> items, std::string_view next_cursor);
+std::string jobs_json(std::span<const store::JobRecord> jobs, std::string_view next_cursor);
+
+/// What an enqueue of one job is answered with: a warning for each kind that no live worker
+/// announces.
+std::string enqueued_json(const store::Enqueued& enqueued,
+                          std::span<const std::string> unannounced_kinds);
+
+} // namespace deadman::json

@@ -1,9 +1,10 @@
-#include "apps/deadman/job_json.h"
+#include "deadman/json/record_json.h"
 
 #include "deadman/base/duration_text.h"
 #include "deadman/domain/retry_policy.h"
+#include "deadman/json/json_text.h"
 
-namespace deadman::cli {
+namespace deadman::json {
 namespace {
 
 std::string id_text(std::int64_t id) {
@@ -130,7 +131,7 @@ std::string enqueued_json(const store::Enqueued& enqueued,
         .str();
 }
 
-std::string page_json(std::span<const std::string> items, const std::string& next_cursor) {
+std::string page_json(std::span<const std::string> items, std::string_view next_cursor) {
     JsonArray list;
     for (const std::string& item : items)
         list.raw(item);
@@ -141,4 +142,25 @@ std::string page_json(std::span<const std::string> items, const std::string& nex
         .str();
 }
 
-} // namespace deadman::cli
+std::string jobs_json(std::span<const store::JobRecord> jobs, std::string_view next_cursor) {
+    std::vector<std::string> items;
+    for (const store::JobRecord& job : jobs)
+        items.push_back(job_json(job));
+    return page_json(items, next_cursor);
+}
+
+std::string queues_json(std::span<const store::QueueRecord> queues) {
+    JsonArray list;
+    for (const store::QueueRecord& queue : queues)
+        list.raw(queue_json(queue));
+    return JsonObject().raw("items", list.str()).str();
+}
+
+std::string workers_json(std::span<const store::SessionRecord> workers) {
+    JsonArray list;
+    for (const store::SessionRecord& worker : workers)
+        list.raw(worker_json(worker));
+    return JsonObject().raw("items", list.str()).str();
+}
+
+} // namespace deadman::json

@@ -1,10 +1,15 @@
-#include "apps/deadman/json_text.h"
+#include "deadman/json/json_text.h"
 
 #include <cstdio>
 
-namespace deadman::cli {
+#include "deadman/base/utf8.h"
+#include "deadman/domain/payload.h"
+
+namespace deadman::json {
 
 std::string json_string(std::string_view text) {
+    if (base::find_invalid_utf8(text) != std::string_view::npos)
+        return json_string(domain::clean_text(text, text.size() * 3));
     std::string quoted = "\"";
     for (const char c : text) {
         if (c == '"' || c == '\\') {
@@ -28,4 +33,4 @@ JsonObject& JsonObject::real(std::string_view key, double value) {
     return raw(key, digits);
 }
 
-} // namespace deadman::cli
+} // namespace deadman::json
