@@ -167,8 +167,14 @@ void print_items(std::span<const std::string> items, OutputFormat format) {
 }
 
 void say(std::string_view message) {
-    const std::string line = "deadman: " + several_lines(message) + "\n";
-    std::fwrite(line.data(), 1, line.size(), stderr);
+    std::string text = "deadman: ";
+    for (const char c : several_lines(message)) {
+        text += c;
+        if (c == '\n')
+            text += "deadman: ";
+    }
+    text += '\n';
+    std::fwrite(text.data(), 1, text.size(), stderr);
 }
 
 int report(const base::Error& error) {

@@ -1,4 +1,4 @@
-// deadman config show, sample.
+// deadman config show, sample, reference.
 
 #include <memory>
 
@@ -71,6 +71,11 @@ void add_config_verb(CLI::App& app, int& exit_code) {
         ->add_subcommand("sample", "A configuration file to start from, every setting in a comment")
         ->callback([&exit_code] {
             cli::print(config::render_sample());
+            exit_code = exit_ok;
+        });
+    config->add_subcommand("reference", "Every setting with its bounds and default, as Markdown")
+        ->callback([&exit_code] {
+            cli::print(config::render_reference());
             exit_code = exit_ok;
         });
 }

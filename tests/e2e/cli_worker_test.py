@@ -2,8 +2,10 @@
 Method: real worker processes on a SQLite file; commands are small scripts."""
 
 import os
+import pathlib
 import signal
 import subprocess
+import tempfile
 
 from cli_support import ERROR, INTERRUPTED, JOB_FAILED, OK, USAGE, WorkerProcess
 from server import eventually
@@ -107,6 +109,19 @@ def test_the_sample_is_a_configuration_that_changes_nothing(cli):
     assert cli.run("config", "show").out == before
 
 
+def test_the_reference_is_the_one_in_the_documents(cli):
+    document = pathlib.Path(__file__).resolve().parents[2] / "docs" / "CONFIGURATION.md"
+    assert cli.run("config", "reference").out == document.read_text()
+
+
+def test_a_configuration_with_several_mistakes_names_each(cli):
+    (cli.folder / "deadman.toml").write_text('log_level = "loud"\n[worker]\nslot = 3\n')
+    done = cli.run("config", "show")
+    first, second = done.err.splitlines()
+    assert done.code == USAGE and first.startswith("deadman: ") and "deadman.toml:1: log_level must be" in first
+    assert second.startswith("deadman: ") and "deadman.toml:3: unknown key 'slot' in [worker]; did you mean 'slots'?" in second
+
+
 def test_migrate_may_be_repeated(empty):
     first = empty.on_store("migrate", "-o", "json").json()
     assert first["from_version"] == 0 and first["to_version"] > 0
@@ -138,12 +153,14 @@ def test_bench_counts_every_job_of_each_measurement(cli):
 
 
 def test_an_interrupted_chaos_run_leaves_nothing_behind(cli):
-    scratch = cli.folder / "scratch"
-    scratch.mkdir()
-    cli.environment["TMPDIR"] = str(scratch)
-    for moment in ("deadman-store", "deadman-chaos"):
-        process = cli.start("chaos", "run", "--jobs", "100000", stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    scratch = tempfile.mkdtemp()  # where a Postgres server of another user finds its folder
+    os.chmod(scratch, 0o711)
+    cli.environment["TMPDIR"] = scratch
+    for store, moment in (("postgres:auto", "deadman-postgres"), ("sqlite:auto", "deadman-chaos")):
+        process = cli.start("chaos", "run", "--store", store, "--jobs", "100000", stdout=subprocess.DEVNULL,
+                            stderr=subprocess.DEVNULL)
         eventually(lambda: [name for name in os.listdir(scratch) if name.startswith(moment)], what=moment)
         process.send_signal(signal.SIGINT)
         assert process.wait(60) == INTERRUPTED
         assert os.listdir(scratch) == [], moment
+    os.rmdir(scratch)

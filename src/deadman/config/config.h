@@ -5,7 +5,8 @@
 // Unknown
 //                keys are refused with the line and the nearest known name. `resolve` reads nothing
 //                but its argument; `read_file` is the only function that touches files.
-// Errors:        invalid_argument, naming the place, the key and what is allowed.
+// Errors:        invalid_argument, naming the place, the key and what is allowed; all that is wrong
+//                at once, one a line.
 
 #include <map>
 #include <optional>

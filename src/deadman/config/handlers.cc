@@ -1,6 +1,7 @@
 #include "deadman/config/internal/handlers.h"
 
 #include <algorithm>
+#include <optional>
 
 #include "deadman/config/internal/nearest.h"
 #include "deadman/config/internal/value.h"
@@ -8,17 +9,15 @@
 namespace deadman::config {
 namespace {
 
-using base::ErrorCode;
-
 /// One [handlers.NAME] table while it is read.
 struct Table {
     const std::string& path;
     const std::string& name;
     const RawSection& raw;
+    Refusals& refusals;
 
-    base::Error refuse(std::size_t line, const std::string& why) const {
-        return base::fail(ErrorCode::invalid_argument,
-                          place(path, line) + ": handlers." + name + why);
+    void refuse(std::size_t line, const std::string& why) const {
+        refusals.add(line, place(path, line) + ": handlers." + name + why);
     }
 };
 
@@ -54,17 +53,22 @@ bool is_kind(std::string_view name) {
            });
 }
 
-base::Result<std::string> type_of(const Table& table) {
+/// Nothing where it was refused.
+std::optional<std::string> type_of(const Table& table) {
     const auto found = table.raw.entries.find("type");
-    if (found == table.raw.entries.end())
-        return table.refuse(table.raw.line, ": type is missing; it is one of exec, http, sql");
+    if (found == table.raw.entries.end()) {
+        table.refuse(table.raw.line, ": type is missing; it is one of exec, http, sql");
+        return std::nullopt;
+    }
     const auto* type = std::get_if<std::string>(&found->second.value);
-    if (!type || handler_options(*type).empty())
-        return table.refuse(found->second.line, ".type: must be one of exec, http, sql");
+    if (!type || handler_options(*type).empty()) {
+        table.refuse(found->second.line, ".type: must be one of exec, http, sql");
+        return std::nullopt;
+    }
     return *type;
 }
 
-base::Status refuse_unknown(const Table& table, const std::string& type) {
+void refuse_unknown(const Table& table, const std::string& type) {
     std::vector<std::string> names{"type"};
     for (const Option& option : handler_options(type))
         names.emplace_back(option.name);
@@ -72,21 +76,19 @@ base::Status refuse_unknown(const Table& table, const std::string& type) {
         if (std::find(names.begin(), names.end(), key) != names.end())
             continue;
         const std::string meant = nearest(key, names);
-        return table.refuse(entry.line,
-                            ": unknown key '" + key + "' of type " + type +
-                                (meant.empty() ? "" : "; did you mean '" + meant + "'?"));
+        table.refuse(entry.line, ": unknown key '" + key + "' of type " + type +
+                                     (meant.empty() ? "" : "; did you mean '" + meant + "'?"));
     }
-    return {};
 }
 
-base::Status take_value(const Table& table, const Option& option, Values& values, Config& config) {
+void take_value(const Table& table, const Option& option, Values& values, Config& config) {
     const auto found = table.raw.entries.find(std::string(option.name));
     const bool given = found != table.raw.entries.end();
     if (!given && option.required)
         return table.refuse(table.raw.line, ": " + std::string(option.name) +
                                                 " is missing; it must be " + allowed(option));
     if (!given && (option.fallback.empty() || option.fallback.front() == '('))
-        return {};
+        return;
     auto value = given ? value_from_raw(option, found->second.value)
                        : value_from_text(option, option.fallback);
     if (!value)
@@ -98,7 +100,6 @@ base::Status take_value(const Table& table, const Option& option, Values& values
                             .origin = given ? Origin::file : Origin::fallback,
                             .where = given ? place(table.path, found->second.line) : ""});
     values.put(option.name, std::move(*value));
-    return {};
 }
 
 ExecHandler make_exec(const Values& values) {
@@ -120,45 +121,42 @@ HttpHandler make_http(const Values& values) {
             .max_redirects = static_cast<int>(values.get<std::int64_t>("max_redirects"))};
 }
 
-base::Result<HandlerConfig> make_handler(const Table& table, const std::string& type,
-                                         const Values& values) {
+HandlerConfig make_handler(const Table& table, const std::string& type, const Values& values) {
     if (type == "exec")
-        return HandlerConfig{make_exec(values)};
+        return make_exec(values);
     if (type == "sql")
-        return HandlerConfig{SqlHandler{.statement = values.get<std::string>("statement")}};
+        return SqlHandler{.statement = values.get<std::string>("statement")};
     HttpHandler handler = make_http(values);
-    if (!handler.url.starts_with("http://") && !handler.url.starts_with("https://"))
-        return table.refuse(table.raw.entries.at("url").line,
-                            ".url: must begin with http:// or https://");
-    return HandlerConfig{std::move(handler)};
+    if (values.has("url") && !handler.url.starts_with("http://") &&
+        !handler.url.starts_with("https://"))
+        table.refuse(table.raw.entries.at("url").line, ".url: must begin with http:// or https://");
+    return handler;
 }
 
-base::Status take_handler(const Table& table, Config& config) {
+void take_handler(const Table& table, Config& config) {
     if (!is_kind(table.name))
-        return table.refuse(table.raw.line,
-                            ": a handler's name is a job kind: 1 to 200 ASCII letters, "
-                            "digits and _ . : / -, a letter or digit first");
-    DEADMAN_TRY(const std::string type, type_of(table));
-    DEADMAN_TRY_STATUS(refuse_unknown(table, type));
+        table.refuse(table.raw.line, ": a handler's name is a job kind: 1 to 200 ASCII letters, "
+                                     "digits and _ . : / -, a letter or digit first");
+    const std::optional<std::string> type = type_of(table);
+    if (!type)
+        return;
+    refuse_unknown(table, *type);
     config.shown.push_back({.section = "handlers." + toml_quoted(table.name),
                             .name = "type",
-                            .text = toml_quoted(type),
+                            .text = toml_quoted(*type),
                             .origin = Origin::file,
                             .where = place(table.path, table.raw.entries.at("type").line)});
     Values values;
-    for (const Option& option : handler_options(type))
-        DEADMAN_TRY_STATUS(take_value(table, option, values, config));
-    DEADMAN_TRY(HandlerConfig handler, make_handler(table, type, values));
-    config.handlers.insert_or_assign(table.name, std::move(handler));
-    return {};
+    for (const Option& option : handler_options(*type))
+        take_value(table, option, values, config);
+    config.handlers.insert_or_assign(table.name, make_handler(table, *type, values));
 }
 
 } // namespace
 
-base::Status take_handlers(const RawFile& file, Config& config) {
+void take_handlers(const RawFile& file, Config& config, Refusals& refusals) {
     for (const auto& [name, raw] : file.handlers)
-        DEADMAN_TRY_STATUS(take_handler({.path = file.path, .name = name, .raw = raw}, config));
-    return {};
+        take_handler({.path = file.path, .name = name, .raw = raw, .refusals = refusals}, config);
 }
 
 } // namespace deadman::config

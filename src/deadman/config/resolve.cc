@@ -6,6 +6,7 @@
 #include "deadman/config/config.h"
 #include "deadman/config/internal/handlers.h"
 #include "deadman/config/internal/nearest.h"
+#include "deadman/config/internal/refusals.h"
 #include "deadman/config/internal/value.h"
 #include "deadman/config/option.h"
 #include "deadman/config/render.h"
@@ -132,6 +133,7 @@ struct Found {
     base::Result<Value> value;
     Origin origin;
     std::string where;
+    std::size_t line = 0; // of the file
 };
 
 const RawEntry* find_in_file(const RawFile& file, const Option& option) {
@@ -150,13 +152,13 @@ const RawEntry* find_in_file(const RawFile& file, const Option& option) {
 std::optional<Found> find_given(const Option& option, const Sources& sources, const RawFile& file) {
     if (const auto flag = sources.flags.find(std::string(option.flag)); flag != sources.flags.end())
         return Found{value_from_text(option, flag->second), Origin::flag,
-                     "--" + std::string(option.flag)};
+                     "--" + std::string(option.flag), 0};
     const std::string name = variable_of(option);
     if (const auto set = sources.environment.find(name); set != sources.environment.end())
-        return Found{value_from_text(option, set->second), Origin::environment, name};
+        return Found{value_from_text(option, set->second), Origin::environment, name, 0};
     if (const RawEntry* entry = find_in_file(file, option))
         return Found{value_from_raw(option, entry->value), Origin::file,
-                     place(file.path, entry->line)};
+                     place(file.path, entry->line), entry->line};
     return std::nullopt;
 }
 
@@ -170,22 +172,27 @@ base::Result<std::optional<Found>> find_default(const Option& option, const Conf
     }
     if (!words)
         return std::optional<Found>();
-    return std::optional(Found{value_from_text(option, *words), Origin::fallback, ""});
+    return std::optional(Found{value_from_text(option, *words), Origin::fallback, "", 0});
 }
 
-base::Status take(const Option& option, const Sources& sources, const RawFile& file,
-                  Config& config) {
+void take(const Option& option, const Sources& sources, const RawFile& file, Config& config,
+          Refusals& refusals) {
     std::optional<Found> found = find_given(option, sources, file);
     if (!found) {
-        DEADMAN_TRY(found, find_default(option, config, sources));
+        auto fallback = find_default(option, config, sources);
+        if (!fallback)
+            return refusals.add(0, fallback.error().message);
+        found = std::move(*fallback);
     }
     if (!found)
-        return {};
+        return;
     const std::string key = key_of(option);
     if (!found->value) {
-        const std::string where = found->where.empty() ? "default" : found->where;
-        return base::fail(ErrorCode::invalid_argument,
-                          where + ": " + key + " " + found->value.error().message);
+        // A default that is worked out from a wrong value is not another mistake.
+        if (found->origin != Origin::fallback || refusals.empty())
+            refusals.add(found->line, (found->where.empty() ? "default" : found->where) + ": " +
+                                          key + " " + found->value.error().message);
+        return;
     }
     binding_of(key).store(config, *found->value);
     // Masked before it is quoted: the mask of an open quote would take the closing one with it.
@@ -196,7 +203,6 @@ base::Status take(const Option& option, const Sources& sources, const RawFile& f
                             .text = value_as_toml(option, shown),
                             .origin = found->origin,
                             .where = found->where});
-    return {};
 }
 
 std::string hint(const std::string& wrong, const std::vector<std::string>& names) {
@@ -212,48 +218,51 @@ std::vector<std::string> names_in(std::string_view section) {
     return names;
 }
 
-base::Status refuse_unknown_keys(const RawFile& file, const std::string& name,
-                                 const RawSection& section, const std::vector<std::string>& names) {
+void refuse_unknown_keys(const RawFile& file, const std::string& name, const RawSection& section,
+                         const std::vector<std::string>& names, Refusals& refusals) {
     const std::string of = name.empty() ? "" : " in [" + name + "]";
     for (const auto& [key, entry] : section.entries)
         if (std::find(names.begin(), names.end(), key) == names.end())
-            return base::fail(ErrorCode::invalid_argument, place(file.path, entry.line) +
-                                                               ": unknown key '" + key + "'" + of +
-                                                               hint(key, names));
-    return {};
+            refusals.add(entry.line, place(file.path, entry.line) + ": unknown key '" + key + "'" +
+                                         of + hint(key, names));
 }
 
-base::Status refuse_unknown(const RawFile& file) {
+std::vector<std::string> known_sections() {
     std::vector<std::string> sections{"handlers"};
     for (const Option& option : options())
         if (!option.section.empty())
             sections.emplace_back(option.section);
-    for (const auto& [name, section] : file.sections) {
-        if (std::find(sections.begin(), sections.end(), name) == sections.end())
-            return base::fail(ErrorCode::invalid_argument, place(file.path, section.line) +
-                                                               ": unknown section [" + name + "]" +
-                                                               hint(name, sections));
-        DEADMAN_TRY_STATUS(refuse_unknown_keys(file, name, section, names_in(name)));
-    }
-    for (const std::string& name : sections)
-        if (const auto found = file.top.entries.find(name); found != file.top.entries.end())
-            return base::fail(ErrorCode::invalid_argument,
-                              place(file.path, found->second.line) + ": '" + name +
-                                  "' is a section: write [" + name + "]");
-    std::vector<std::string> names = names_in("");
-    names.insert(names.end(), sections.begin(), sections.end());
-    return refuse_unknown_keys(file, "", file.top, names);
+    return sections;
 }
 
-base::Status refuse_unknown_flags(const Sources& sources) {
+void refuse_unknown(const RawFile& file, Refusals& refusals) {
+    const std::vector<std::string> sections = known_sections();
+    const auto is_section = [&](const std::string& name) {
+        return std::find(sections.begin(), sections.end(), name) != sections.end();
+    };
+    for (const auto& [name, section] : file.sections) {
+        if (is_section(name))
+            refuse_unknown_keys(file, name, section, names_in(name), refusals);
+        else
+            refusals.add(section.line, place(file.path, section.line) + ": unknown section [" +
+                                           name + "]" + hint(name, sections));
+    }
+    for (const auto& [name, entry] : file.top.entries)
+        if (is_section(name))
+            refusals.add(entry.line, place(file.path, entry.line) + ": '" + name +
+                                         "' is a section: write [" + name + "]");
+    std::vector<std::string> names = names_in("");
+    names.insert(names.end(), sections.begin(), sections.end());
+    refuse_unknown_keys(file, "", file.top, names, refusals);
+}
+
+void refuse_unknown_flags(const Sources& sources, Refusals& refusals) {
     std::vector<std::string> names;
     for (const Option& option : options())
         names.emplace_back(option.flag);
     for (const auto& [flag, value] : sources.flags)
         if (std::find(names.begin(), names.end(), flag) == names.end())
-            return base::fail(ErrorCode::invalid_argument,
-                              "unknown flag '--" + flag + "'" + hint(flag, names));
-    return {};
+            refusals.add(0, "unknown flag '--" + flag + "'" + hint(flag, names));
 }
 
 /// The same rules as domain::validate_terms, which this module may not name; a test compares them.
@@ -304,12 +313,18 @@ base::Result<Config> resolve(const Sources& sources) {
         DEADMAN_TRY(file, parse_raw_file(*sources.file));
         config.file = sources.file->path;
     }
-    DEADMAN_TRY_STATUS(refuse_unknown_flags(sources));
-    DEADMAN_TRY_STATUS(refuse_unknown(file));
+    Refusals refusals;
+    refuse_unknown_flags(sources, refusals);
+    refuse_unknown(file, refusals);
     for (const Option& option : options())
-        DEADMAN_TRY_STATUS(take(option, sources, file, config));
-    DEADMAN_TRY_STATUS(check_lease(config.lease));
-    DEADMAN_TRY_STATUS(take_handlers(file, config));
+        take(option, sources, file, config, refusals);
+    if (refusals.empty()) {
+        if (const base::Status lease = check_lease(config.lease); !lease)
+            refusals.add(0, lease.error().message);
+    }
+    take_handlers(file, config, refusals);
+    if (!refusals.empty())
+        return refusals.error();
     return config;
 }
 

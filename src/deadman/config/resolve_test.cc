@@ -23,6 +23,7 @@ namespace {
 using namespace std::chrono_literals;
 using testing::ElementsAre;
 using testing::HasSubstr;
+using testing::StartsWith;
 
 Sources sources_with(std::string file_text) {
     Sources sources;
@@ -105,6 +106,36 @@ TEST(Config, EveryOptionCanBeSetByItsFlagAndItsVariable) {
         by_variable.environment[variable_of(option)] = value;
         EXPECT_EQ(resolved(by_variable).origin_of(key_of(option)), Origin::environment);
     }
+}
+
+TEST(Config, AllThatIsWrongIsToldAtOnceInTheOrderOfTheFile) {
+    Sources sources = sources_with("log_level = \"loud\"\n"
+                                   "lissten = \"127.0.0.1:1\"\n"
+                                   "[worker]\n"
+                                   "slots = 0\n"
+                                   "[handlers.a]\n"
+                                   "type = \"exec\"\n"
+                                   "comand = [\"/bin/true\"]\n"
+                                   "[handlers.b]\n"
+                                   "[lease]\n"
+                                   "lease = \"soon\"\n");
+    sources.environment["DEADMAN_RETENTION"] = "long";
+    const std::string told = refusal(sources);
+    std::vector<std::string> lines;
+    for (std::size_t from = 0; from <= told.size();) {
+        const std::size_t to = std::min(told.find('\n', from), told.size());
+        lines.push_back(told.substr(from, to - from));
+        from = to + 1;
+    }
+    EXPECT_THAT(lines,
+                ElementsAre(StartsWith("DEADMAN_RETENTION: limits.retention must be"),
+                            StartsWith("deadman.toml:1: log_level must be one of"),
+                            StartsWith("deadman.toml:2: unknown key 'lissten'; did you mean"),
+                            StartsWith("deadman.toml:4: worker.slots must be a whole"),
+                            StartsWith("deadman.toml:5: handlers.a: command is missing"),
+                            StartsWith("deadman.toml:7: handlers.a: unknown key 'comand'"),
+                            StartsWith("deadman.toml:8: handlers.b: type is missing"),
+                            StartsWith("deadman.toml:10: lease.lease must be a duration")));
 }
 
 TEST(Config, DataFolderFollowsItsRule) {

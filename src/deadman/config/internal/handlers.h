@@ -1,13 +1,13 @@
 #pragma once
 // [handlers.NAME] tables become HandlerConfig.
 
-#include "deadman/base/result.h"
 #include "deadman/config/config.h"
 #include "deadman/config/internal/raw_file.h"
+#include "deadman/config/internal/refusals.h"
 
 namespace deadman::config {
 
 /// Fills config.handlers, and config.shown with what they say.
-base::Status take_handlers(const RawFile& file, Config& config);
+void take_handlers(const RawFile& file, Config& config, Refusals& refusals);
 
 } // namespace deadman::config
