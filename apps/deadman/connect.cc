@@ -1,6 +1,7 @@
 #include "apps/deadman/connect.h"
 
 #include "apps/deadman/http_backend.h"
+#include "apps/deadman/load_config.h"
 #include "apps/deadman/store_backend.h"
 #include "apps/deadman/store_url.h"
 
@@ -33,10 +34,26 @@ void add_surface(CLI::App& verb, Surface& surface) {
     add_output(verb, surface.output);
 }
 
+namespace {
+
+base::Result<domain::PayloadLimits> payload_limits(const std::string& store) {
+    ConfigFlags flags;
+    // The folder is not used, and there may be no home to have it in.
+    flags.flags = {{"store", store}, {"data-dir", "."}};
+    DEADMAN_TRY(const config::Config config, load_config(flags));
+    return domain::PayloadLimits{.max_bytes = config.limits.max_payload_bytes};
+}
+
+} // namespace
+
 base::Result<std::unique_ptr<JobBackend>> connect(const Surface& surface, base::Clock& clock) {
     if (!surface.store)
         return make_http_backend(surface.url, surface.token_file);
-    DEADMAN_TRY(auto store, open_existing_store(*surface.store, clock));
+    domain::PayloadLimits limits;
+    if (surface.enqueues) {
+        DEADMAN_TRY(limits, payload_limits(*surface.store));
+    }
+    DEADMAN_TRY(auto store, open_existing_store(*surface.store, clock, limits));
     DEADMAN_TRY(const StoreUrl url, parse_store_url(*surface.store));
     return make_store_backend(std::move(store), url.redacted());
 }

@@ -22,6 +22,7 @@ struct Surface {
     std::string url = default_url;
     std::string token_file;
     OutputFormat output = OutputFormat::table;
+    bool enqueues = false; // then the configuration's limits hold for --store as well
 };
 
 void add_surface(CLI::App& verb, Surface& surface);

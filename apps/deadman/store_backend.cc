@@ -106,20 +106,23 @@ base::Error no_cursor(std::string_view why) {
 
 } // namespace
 
-base::Result<std::unique_ptr<store::JobStore>> open_existing_store(const std::string& url,
-                                                                   base::Clock& clock) {
+base::Result<std::unique_ptr<store::JobStore>>
+open_existing_store(const std::string& url, base::Clock& clock,
+                    const domain::PayloadLimits& payload_limits) {
     DEADMAN_TRY(const StoreUrl parsed, parse_store_url(url));
     if (parsed.kind == StoreUrl::Kind::memory || parsed.automatic)
         return base::fail(ErrorCode::invalid_argument,
                           "store URL: " + parsed.text() +
                               " would be a new, empty store; name the one that is meant");
     std::error_code ignored;
-    if (parsed.kind == StoreUrl::Kind::sqlite && !std::filesystem::exists(parsed.target, ignored))
+    // Where a log is left behind, opening says what that means.
+    if (parsed.kind == StoreUrl::Kind::sqlite && !std::filesystem::exists(parsed.target, ignored) &&
+        !std::filesystem::exists(parsed.target + "-wal", ignored))
         return base::fail(ErrorCode::not_found,
                           std::format("there is no store at '{}'; to make one: deadman migrate "
                                       "--store {}",
                                       parsed.target, parsed.text()));
-    return open_store(parsed, clock);
+    return open_store(parsed, clock, payload_limits);
 }
 
 std::unique_ptr<JobBackend> make_store_backend(std::unique_ptr<store::JobStore> store,

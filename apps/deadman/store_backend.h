@@ -14,8 +14,9 @@ namespace deadman::cli {
 /// A store that is there already. not_found: a SQLite file that does not exist, which opening would
 /// make. invalid_argument: memory: and throwaway URLs, which hold nothing that another process
 /// made.
-base::Result<std::unique_ptr<store::JobStore>> open_existing_store(const std::string& url,
-                                                                   base::Clock& clock);
+base::Result<std::unique_ptr<store::JobStore>>
+open_existing_store(const std::string& url, base::Clock& clock,
+                    const domain::PayloadLimits& payload_limits = {});
 
 /// `url` for messages.
 std::unique_ptr<JobBackend> make_store_backend(std::unique_ptr<store::JobStore> store,

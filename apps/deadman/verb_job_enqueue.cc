@@ -13,6 +13,7 @@
 #include "apps/deadman/connect.h"
 #include "apps/deadman/job_explain.h"
 #include "apps/deadman/job_json.h"
+#include "apps/deadman/json_text.h"
 #include "apps/deadman/local_time.h"
 #include "apps/deadman/progress_line.h"
 #include "apps/deadman/verb_job.h"

@@ -98,7 +98,7 @@ base::Result<std::unique_ptr<store::JobStore>> open_configured_store(const confi
                           "store: " + url.text() + " is for bench and chaos only");
     if (config.origin_of("store") == config::Origin::fallback)
         DEADMAN_TRY_STATUS(platform::create_directories(config.data_dir));
-    DEADMAN_TRY(auto store, open_store(url, clock));
+    DEADMAN_TRY(auto store, open_store(url, clock, {.max_bytes = config.limits.max_payload_bytes}));
     DEADMAN_TRY_STATUS(store->migrate());
     return store;
 }

@@ -291,3 +291,13 @@ def test_help_is_no_error(cli):
     for verb in ([], ["job"], ["job", "enqueue"], ["worker"], ["bench"]):
         done = cli.run(*verb, "--help")
         assert done.code == OK and "Usage" in done.out or "OPTIONS" in done.out.upper(), (verb, done)
+
+
+def test_the_configurations_limit_of_payloads_holds_for_a_store_as_well(cli):
+    payload = json.dumps("x" * 2**20)
+    assert cli.on_store("job", "enqueue", "a.b", "-", stdin=payload).code == USAGE
+    (cli.folder / "deadman.toml").write_text('[limits]\nmax_payload = "2MiB"\n')
+    assert cli.on_store("job", "enqueue", "a.b", "-", stdin=payload).code == OK
+    assert cli.on_store("job", "enqueue", "--bulk", "-", stdin=f'{{"kind":"a.b","payload":{payload}}}\n').code == OK
+    done = cli.on_store("job", "enqueue", "a.b", '"0123456789"', environment={"DEADMAN_MAX_PAYLOAD": "10B"})
+    assert done.code == USAGE and "at most 10" in done.err, done

@@ -5,9 +5,8 @@
 #include <utility>
 
 #include "deadman/store/memory/memory_job_store.h"
-#include "deadman/store/sqlite/sqlite_job_store.h"
-
 #include "deadman/store/postgres/postgres_job_store.h"
+#include "deadman/store/sqlite/sqlite_job_store.h"
 
 namespace deadman::wiring {
 namespace {
@@ -79,13 +78,19 @@ std::string StoreUrl::redacted() const {
     return whole;
 }
 
-base::Result<std::unique_ptr<store::JobStore>> open_store(const StoreUrl& url, base::Clock& clock) {
+base::Result<std::unique_ptr<store::JobStore>>
+open_store(const StoreUrl& url, base::Clock& clock, const domain::PayloadLimits& payload_limits) {
     switch (url.kind) {
-    case StoreUrl::Kind::memory:
-        return std::unique_ptr<store::JobStore>(std::make_unique<store::MemoryJobStore>(clock));
+    case StoreUrl::Kind::memory: {
+        store::MemoryJobStoreOptions options;
+        options.max_payload_bytes = payload_limits.max_bytes;
+        return std::unique_ptr<store::JobStore>(
+            std::make_unique<store::MemoryJobStore>(clock, options));
+    }
     case StoreUrl::Kind::sqlite: {
         store::SqliteOptions options;
         options.path = url.target;
+        options.payload_limits = payload_limits;
         return store::SqliteJobStore::open(options, clock);
     }
     case StoreUrl::Kind::postgres:
@@ -93,6 +98,7 @@ base::Result<std::unique_ptr<store::JobStore>> open_store(const StoreUrl& url, b
     }
     store::PostgresOptions options;
     options.url = url.target;
+    options.max_payload_bytes = payload_limits.max_bytes;
     return store::PostgresJobStore::open(clock, options);
 }
 

@@ -10,6 +10,7 @@
 
 #include "deadman/base/clock.h"
 #include "deadman/base/result.h"
+#include "deadman/domain/payload.h"
 #include "deadman/store/job_store.h"
 
 namespace deadman::wiring {
@@ -30,7 +31,10 @@ struct StoreUrl {
 
 base::Result<StoreUrl> parse_store_url(std::string_view text);
 
-/// Opens the store; its schema is not touched. REQUIRES: not automatic.
-base::Result<std::unique_ptr<store::JobStore>> open_store(const StoreUrl& url, base::Clock& clock);
+/// Opens the store, which takes no larger payloads than these; its schema is not touched.
+/// REQUIRES: not automatic.
+base::Result<std::unique_ptr<store::JobStore>>
+open_store(const StoreUrl& url, base::Clock& clock,
+           const domain::PayloadLimits& payload_limits = {});
 
 } // namespace deadman::wiring
