@@ -71,8 +71,11 @@ returns table(queue int, priority smallint, returned_after bigint, fresh_after b
             cross join generate_series(0, 9) p
             left join unnest(cursor_queues, cursor_priorities, returned, fresh) c(queue, priority, returned, fresh)
                 on c.queue = q.id and c.priority = p) at
-    where exists (select from deadman.ready r where r.queue = at.queue and r.priority = at.priority and r.lane = 0 and r.ticket > at.returned_after)
-        or exists (select from deadman.ready r where r.queue = at.queue and r.priority = at.priority and r.lane = 1 and r.ticket > at.fresh_after)
+    -- Ordered, so that only the index will do: to a bare EXISTS the whole table read from the start looks cheap where nothing matches.
+    where (select true from deadman.ready r where r.queue = at.queue and r.priority = at.priority and r.lane = 0 and r.ticket > at.returned_after
+            order by r.queue, r.priority, r.lane, r.ticket limit 1)
+        or (select true from deadman.ready r where r.queue = at.queue and r.priority = at.priority and r.lane = 1 and r.ticket > at.fresh_after
+            order by r.queue, r.priority, r.lane, r.ticket limit 1)
     order by at.priority, at.place
 $$;
 
@@ -169,7 +172,7 @@ declare
     moved record;
     total bigint := 0;
 begin
-    if not exists (select from deadman.later where due <= deadman.now()) then
+    if coalesce((select due from deadman.later order by due limit 1) > deadman.now(), true) then  -- by the index, whatever is due
         return 0;
     end if;
     perform deadman.begin_writing();
