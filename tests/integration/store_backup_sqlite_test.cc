@@ -86,7 +86,8 @@ TEST_F(SqliteBackupTest, CopyOfABusyStoreIsOneMomentAndDrains) {
         EXPECT_LE(copied, total);
         const auto deadline = clock_.steady_now() + 20s;
         const std::int64_t seen = ledger->acknowledged;
-        while (++steps <= 5 && ledger->acknowledged == seen && clock_.steady_now() < deadline)
+        ++steps;
+        while (steps <= 5 && ledger->acknowledged == seen && clock_.steady_now() < deadline)
             nap(1ms);
         return true;
     };

@@ -178,7 +178,7 @@ void fill(const std::string& path) {
     }
 }
 
-// F9, C22.
+// What doctor and readiness say, and that it passes.
 TEST_F(SqliteFileTest, FullDiskIsFoundAndNamedAndPasses) {
     const std::string folder = folder_->path() + "/small";
     fs::create_directory(folder);

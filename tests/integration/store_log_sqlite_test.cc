@@ -25,7 +25,9 @@ class SqliteLogTest : public SqliteStoreTest {
         ASSERT_TRUE(session.has_value());
         constexpr int batch = 500;
         for (std::int64_t claim_no = 1; jobs > 0; jobs -= batch, ++claim_no) {
-            ASSERT_TRUE(store.enqueue(std::vector<domain::JobSpec>(batch, spec())).has_value());
+            domain::JobSpec wanted = spec();
+            wanted.payload = payload_;
+            ASSERT_TRUE(store.enqueue(std::vector<domain::JobSpec>(batch, wanted)).has_value());
             const auto claimed = store.claim(
                 session->key, {.claim_no = claim_no, .queues = {"default"}, .max = batch});
             ASSERT_TRUE(claimed.has_value()) << claimed.error().message;
@@ -37,6 +39,8 @@ class SqliteLogTest : public SqliteStoreTest {
         }
         ASSERT_TRUE(store.end_session(session->key, "done").has_value());
     }
+
+    std::string payload_ = spec().payload;
 
     std::int64_t pages() {
         return std::stoll(ask("PRAGMA page_count"));
@@ -80,6 +84,34 @@ TEST_F(SqliteLogTest, LogOfASnapshotThatIsHeldShrinksOnceItIsLetGo) {
         pass_through(*store, 500, [] {});
     EXPECT_LE(log_bytes(), 4 * page * 100);
     EXPECT_EQ(ask("PRAGMA integrity_check"), "ok");
+}
+
+// Its row, its place in the line or its outcome, and all their indexes.
+TEST_F(SqliteLogTest, JobWithAPayloadOf100BytesTakesAtMost600Waiting) {
+    constexpr int jobs = 10'000;
+    constexpr std::int64_t most_bytes = 600;
+    domain::JobSpec job = spec();
+    job.payload = "\"" + std::string(98, 'x') + "\"";
+    const std::int64_t before = pages();
+    const auto store = open();
+    for (int i = 0; i < 10; ++i)
+        ASSERT_TRUE(store->enqueue(std::vector<domain::JobSpec>(jobs / 10, job)).has_value());
+    const auto bytes_each = [&] { return (pages() - before) * std::int64_t{page} / jobs; };
+    EXPECT_LE(bytes_each(), most_bytes);
+    EXPECT_GE(bytes_each(), 100);
+}
+
+TEST_F(SqliteLogTest, JobWithAPayloadOf100BytesTakesAtMost600Finished) {
+    constexpr int jobs = 10'000;
+    payload_ = "\"" + std::string(98, 'x') + "\"";
+    const std::int64_t before = pages();
+    const auto store = open();
+    pass_through(*store, jobs, [] {});
+    EXPECT_EQ(ask("SELECT count(*) FROM deadman_done"), std::to_string(jobs));
+    const std::int64_t free = std::stoll(ask("PRAGMA freelist_count"));
+    const std::int64_t bytes_each = (pages() - before - free) * std::int64_t{page} / jobs;
+    EXPECT_LE(bytes_each, 600);
+    EXPECT_GE(bytes_each, 100);
 }
 
 TEST_F(SqliteLogTest, PrunedJobsLeaveRoomThatIsUsedAgain) {

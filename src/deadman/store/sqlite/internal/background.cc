@@ -79,7 +79,7 @@ void Background::checkpoint() {
         const std::lock_guard lock(mutex_);
         log_pages = log_pages_;
     }
-    const auto report = checkpoints_.run(log_pages, 2 * step_pages_);
+    const auto report = checkpoints_.run(log_pages, step_pages_ / 4);
     const std::lock_guard lock(mutex_);
     const bool is_copied = report && report->is_owner && report->log_pages == report->copied_pages;
     // The log starts anew with the next commit, at length one; else go on from here.

@@ -95,8 +95,8 @@ void Checkpoints::copy_beside_writers(CheckpointReport& report) {
     ++report.rounds_beside_writers;
 }
 
-// A reader that began on an empty log keeps the database from being written, until it ends.
-// Where one was there all the time, the next checkpoints wait less for it.
+// Readers let the log be copied as far as it went when they began, and one that began on an empty
+// log lets nothing be copied. Most end at once; for one that stays, the next checkpoints wait less.
 void Checkpoints::copy_all(CheckpointReport& report) {
     copy(report);
     for (int nap = 0; nap < naps_ && report.copied_pages < report.log_pages; ++nap) {
@@ -104,7 +104,9 @@ void Checkpoints::copy_all(CheckpointReport& report) {
         copy(report);
     }
     const bool is_complete = report.copied_pages == report.log_pages;
-    naps_ = is_complete ? most_naps : std::max(naps_ / 2, 1);
+    const bool is_stuck = !is_complete && report.copied_pages == stuck_at_;
+    stuck_at_ = is_complete ? -1 : report.copied_pages;
+    naps_ = is_stuck ? std::max(naps_ / 2, 1) : most_naps;
     if (is_complete)
         let_readers_leave();
 }

@@ -37,7 +37,7 @@ class Checkpoints {
     base::Result<CheckpointReport> run(int log_pages, int most_blocking);
 
   private:
-    static constexpr int most_naps = 16; // of a millisecond
+    static constexpr int most_naps = 50; // of a millisecond
 
     base::Status open();
     void copy(CheckpointReport& report);
@@ -52,6 +52,7 @@ class Checkpoints {
     std::unique_ptr<Connection> blocker_;
     std::unique_ptr<Connection> copier_;
     int naps_ = most_naps; // that are taken at most for readers to leave
+    int stuck_at_ = -1;    // how far one reader has let us copy, the last time
 };
 
 } // namespace deadman::store::sqlite

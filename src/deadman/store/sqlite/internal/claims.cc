@@ -73,22 +73,30 @@ ReadyRow read_ready(const Cursor& row, const std::string& queue) {
     return ready;
 }
 
-/// Up to `limit` rows of one lane, after `after`; the ticket of the last one is left in `after`.
-void choose_lane(Connection& db, const std::string& queue, int priority, int lane, int limit,
-                 std::int64_t& after, std::vector<ReadyRow>& chosen) {
-    if (limit <= 0)
-        return;
+void read_lane(Connection& db, const std::string& queue, int priority, int lane, int limit,
+               std::vector<ReadyRow>& chosen) {
     Cursor row = db.query(
         "SELECT r.id, r.lane, r.ticket, r.attempts, r.lapse_score, r.crashes, r.snoozes, r.due, "
         "j.kind, j.max_attempts, j.retry_kind, j.retry_base, j.retry_cap, j.retry_jitter, "
         "j.timeout, j.transactional, j.payload "
         "FROM deadman_ready r JOIN deadman_job j ON j.id = r.id WHERE r.queue = ?1 AND "
-        "r.priority = ?2 AND r.lane = ?3 AND r.ticket > ?4 ORDER BY r.ticket LIMIT ?5",
-        queue, priority, lane, after, limit);
-    while (row.next()) {
+        "r.priority = ?2 AND r.lane = ?3 ORDER BY r.ticket LIMIT ?4",
+        queue, priority, lane, limit);
+    while (row.next())
         chosen.push_back(read_ready(row, queue));
-        after = chosen.back().ticket;
-    }
+}
+
+/// Takes out the first `limit` rows of one lane: all of them with one statement.
+void take_out(Connection& db, const std::string& queue, int priority, int lane, int limit,
+              std::vector<ReadyRow>& chosen) {
+    if (limit <= 0)
+        return;
+    const std::size_t before = chosen.size();
+    read_lane(db, queue, priority, lane, limit, chosen);
+    if (chosen.size() > before)
+        db.run("DELETE FROM deadman_ready WHERE queue = ?1 AND priority = ?2 AND lane = ?3 AND "
+               "ticket <= ?4",
+               queue, priority, lane, chosen.back().ticket);
 }
 
 // Returned work first, up to its share; then new work; what is left over goes to returned work
@@ -96,11 +104,9 @@ void choose_lane(Connection& db, const std::string& queue, int priority, int lan
 void choose_from(Connection& db, const std::string& queue, int priority, int max,
                  std::vector<ReadyRow>& chosen) {
     const auto places = [&] { return max - static_cast<int>(chosen.size()); };
-    std::int64_t returned = INT64_MIN;
-    std::int64_t fresh = INT64_MIN;
-    choose_lane(db, queue, priority, lane_returned, returned_share(places()), returned, chosen);
-    choose_lane(db, queue, priority, lane_new, places(), fresh, chosen);
-    choose_lane(db, queue, priority, lane_returned, places(), returned, chosen);
+    take_out(db, queue, priority, lane_returned, returned_share(places()), chosen);
+    take_out(db, queue, priority, lane_new, places(), chosen);
+    take_out(db, queue, priority, lane_returned, places(), chosen);
 }
 
 std::vector<ReadyRow> choose(Connection& db, const ClaimRequest& request) {
@@ -125,10 +131,8 @@ std::vector<ReadyRow> choose_suspect(Connection& db, const ClaimRequest& request
     std::vector<ReadyRow> chosen;
     const std::vector<std::string> queues = open_queues(db, request.queues);
     for (int priority = 0; priority <= domain::max_priority && chosen.empty(); ++priority) {
-        for (const std::string& queue : queues) {
-            std::int64_t after = INT64_MIN;
-            choose_lane(db, queue, priority, lane_suspect, chosen.empty() ? 1 : 0, after, chosen);
-        }
+        for (const std::string& queue : queues)
+            take_out(db, queue, priority, lane_suspect, chosen.empty() ? 1 : 0, chosen);
     }
     return chosen;
 }
@@ -145,10 +149,9 @@ void remember_claim(WriteContext& context, const SessionKey& session, std::int64
                    session.id.value, claim_no - remembered_claim_numbers);
 }
 
-void take(WriteContext& context, const SessionKey& session, const ClaimRequest& request, int slot,
-          const ReadyRow& ready) {
+void lease(WriteContext& context, const SessionKey& session, const ClaimRequest& request, int slot,
+           const ReadyRow& ready) {
     const Claimed& claimed = ready.claimed;
-    context.db.run("DELETE FROM deadman_ready WHERE id = ?1", ready.job.value);
     context.db.run(
         "INSERT INTO deadman_lease (job, fence, session, claim_no, slot, solo, attempts, "
         "lapse_score, crashes, snoozes, due, claimed_at) "
@@ -230,7 +233,7 @@ base::Result<std::vector<Claimed>> claim_jobs(WriteContext& context, const Sessi
     give_fences(context, request, chosen);
     answer.reserve(chosen.size());
     for (ReadyRow& ready : chosen) {
-        take(context, session, request, static_cast<int>(answer.size()), ready);
+        lease(context, session, request, static_cast<int>(answer.size()), ready);
         answer.push_back(std::move(ready.claimed));
     }
     return answer;

@@ -79,20 +79,20 @@ int authorize(void* is_restricted, int action, const char* first, const char* se
 
 } // namespace
 
-Cursor::Cursor(Connection& connection, sqlite3_stmt* statement, std::string_view cache_key)
-    : connection_(&connection), statement_(statement), cache_key_(cache_key) {}
+Cursor::Cursor(Connection& connection, sqlite3_stmt* statement, KeptStatement* kept)
+    : connection_(&connection), statement_(statement), kept_(kept) {}
 
 Cursor::Cursor(Cursor&& other) noexcept
     : connection_(other.connection_), statement_(std::exchange(other.statement_, nullptr)),
-      cache_key_(other.cache_key_) {}
+      kept_(other.kept_), borrows_texts_(other.borrows_texts_) {}
 
 Cursor::~Cursor() {
     if (statement_ == nullptr)
         return;
-    if (cache_key_.empty())
+    if (kept_ == nullptr)
         sqlite3_finalize(statement_);
     else
-        connection_->give_back(cache_key_, statement_);
+        Connection::give_back(*kept_);
 }
 
 bool Cursor::next() {
@@ -169,7 +169,8 @@ void Cursor::bind_text(int index, std::string_view value) {
     // An empty view may have no address at all, which SQLite would take for NULL.
     const char* bytes = value.data() != nullptr ? value.data() : "";
     const int code =
-        sqlite3_bind_text64(statement_, index, bytes, value.size(), SQLITE_TRANSIENT, SQLITE_UTF8);
+        sqlite3_bind_text64(statement_, index, bytes, value.size(),
+                            borrows_texts_ ? SQLITE_STATIC : SQLITE_TRANSIENT, SQLITE_UTF8);
     if (code != SQLITE_OK)
         connection_->raise(code);
 }
@@ -213,8 +214,8 @@ Connection::Connection(ConnectionOptions options) : options_(std::move(options))
 }
 
 Connection::~Connection() {
-    for (const auto& [sql, statement] : idle_)
-        sqlite3_finalize(statement);
+    for (const auto& [sql, kept] : kept_)
+        sqlite3_finalize(kept.statement);
     sqlite3_close(handle_);
 }
 
@@ -241,12 +242,13 @@ void Connection::configure() {
 }
 
 Cursor Connection::prepare(std::string_view sql, bool cached) {
+    KeptStatement* kept = nullptr;
     if (cached) {
-        if (const auto found = idle_.find(sql); found != idle_.end()) {
-            sqlite3_stmt* statement = found->second;
-            idle_.erase(found);
-            return {*this, statement, sql};
-        }
+        kept = &kept_[sql.data()];
+        if (kept->is_lent)
+            kept = nullptr; // the same one twice at once
+        else if (kept->statement != nullptr)
+            return lend(*kept);
     }
     sqlite3_stmt* statement = nullptr;
     const char* tail = nullptr;
@@ -256,18 +258,25 @@ Cursor Connection::prepare(std::string_view sql, bool cached) {
         raise(code);
     if (statement == nullptr)
         throw SqliteFailure{SQLITE_ERROR, "an empty statement"};
-    Cursor cursor(*this, statement, cached ? sql : std::string_view{});
+    Cursor cursor(*this, statement, nullptr);
     const std::string_view rest(tail, static_cast<std::size_t>(sql.data() + sql.size() - tail));
     if (rest.find_first_not_of(" \t\r\n;") != std::string_view::npos)
         throw SqliteFailure{SQLITE_ERROR, "more than one statement"};
-    return cursor;
+    if (kept == nullptr)
+        return cursor;
+    kept->statement = std::exchange(cursor.statement_, nullptr);
+    return lend(*kept);
 }
 
-void Connection::give_back(std::string_view key, sqlite3_stmt* statement) {
-    sqlite3_reset(statement);
-    sqlite3_clear_bindings(statement);
-    if (!idle_.emplace(key, statement).second)
-        sqlite3_finalize(statement);
+Cursor Connection::lend(KeptStatement& kept) {
+    kept.is_lent = true;
+    return {*this, kept.statement, &kept};
+}
+
+void Connection::give_back(KeptStatement& kept) {
+    sqlite3_reset(kept.statement);
+    sqlite3_clear_bindings(kept.statement);
+    kept.is_lent = false;
 }
 
 void Connection::raise(int code) const {

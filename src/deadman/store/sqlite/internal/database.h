@@ -41,6 +41,12 @@ base::Error translate_sqlite(const SqliteFailure& failure, Moment moment);
 
 class Connection;
 
+/// A statement that its connection keeps between two uses.
+struct KeptStatement {
+    sqlite3_stmt* statement = nullptr;
+    bool is_lent = false;
+};
+
 /// A statement under way. Gives the statement back to its connection's cache when it goes.
 class Cursor {
   public:
@@ -71,11 +77,12 @@ class Cursor {
 
   private:
     friend class Connection;
-    Cursor(Connection& connection, sqlite3_stmt* statement, std::string_view cache_key);
+    Cursor(Connection& connection, sqlite3_stmt* statement, KeptStatement* kept);
 
     Connection* connection_;
     sqlite3_stmt* statement_;
-    std::string_view cache_key_; // empty: not to be cached
+    KeptStatement* kept_;        // null: to be finalized
+    bool borrows_texts_ = false; // texts that are bound outlive the cursor
 };
 
 struct ConnectionOptions {
@@ -97,7 +104,8 @@ class Connection {
     Connection(const Connection&) = delete;
     Connection& operator=(const Connection&) = delete;
 
-    /// `sql` must live for ever (a literal): it is the key under which the statement is kept.
+    /// `sql` must live for ever (a literal): its address is the key under which the statement is
+    /// kept.
     template <typename... Values> Cursor query(std::string_view sql, const Values&... values) {
         Cursor cursor = prepare(sql, true);
         int index = 0;
@@ -107,7 +115,10 @@ class Connection {
 
     /// Runs a statement to its end; the number of rows it changed.
     template <typename... Values> int run(std::string_view sql, const Values&... values) {
-        Cursor cursor = query(sql, values...);
+        Cursor cursor = prepare(sql, true);
+        cursor.borrows_texts_ = true;
+        int index = 0;
+        (bind_one(cursor, ++index, values), ...);
         while (cursor.next()) {
         }
         return changes();
@@ -146,7 +157,8 @@ class Connection {
     explicit Connection(ConnectionOptions options);
 
     void configure();
-    void give_back(std::string_view key, sqlite3_stmt* statement);
+    Cursor lend(KeptStatement& kept);
+    static void give_back(KeptStatement& kept);
     [[noreturn]] void raise(int code) const;
 
     static void bind_one(Cursor& cursor, int index, std::string_view value) {
@@ -176,7 +188,7 @@ class Connection {
     int busy_budget_ms_ = 0;
     bool is_restricted_ = false;
     std::function<bool()> should_stop_;
-    std::unordered_map<std::string_view, sqlite3_stmt*> idle_;
+    std::unordered_map<const char*, KeptStatement> kept_;
 };
 
 /// BEGIN IMMEDIATE ... COMMIT; rolled back unless committed.
