@@ -24,6 +24,7 @@ deadman_module(cli
         output.cc
         progress_line.cc
         store_backend.cc
+        verb_backup.cc
         verb_config.cc
         verb_doctor.cc
         verb_job.cc
@@ -65,6 +66,7 @@ deadman_module(cli
         client
         config
         json
+        store_sqlite
         worker_handlers
     PUBLIC_DEPS
         CLI11::CLI11

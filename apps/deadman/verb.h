@@ -15,6 +15,7 @@ void add_chaos_verb(CLI::App& app, int& exit_code);
 void add_chaos_worker_verb(CLI::App& app, int& exit_code);
 void add_demo_verb(CLI::App& app, int& exit_code);
 
+void add_backup_verb(CLI::App& app, int& exit_code);
 void add_bench_verb(CLI::App& app, int& exit_code);
 void add_bench_part_verb(CLI::App& app, int& exit_code);
 void add_config_verb(CLI::App& app, int& exit_code);
