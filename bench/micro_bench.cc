@@ -2,9 +2,13 @@
 
 #include <benchmark/benchmark.h>
 
+#include <algorithm>
 #include <cstdint>
+#include <iterator>
+#include <optional>
 #include <string>
 #include <utility>
+#include <variant>
 #include <vector>
 
 #include "deadman/base/random.h"
@@ -116,11 +120,19 @@ class InstantWorker {
 
     /// One claim's worth of work.
     void round() {
-        const std::int64_t before = ended_;
-        while (ended_ == before) {
-            now_ += 1us;
+        while (!asked_) {
+            now_ += 1ms;
             carry_out(core_.tick(now_));
         }
+        const worker::Claim claim = *std::exchange(asked_, std::nullopt);
+        std::vector<store::Claimed> claimed(
+            claim.request.suspect ? 0 : static_cast<std::size_t>(claim.request.max));
+        ++fence_;
+        for (store::Claimed& job : claimed) {
+            job.run = {{++last_job_}, {fence_}};
+            job.kind = "bench";
+        }
+        carry_out(core_.claim_answered(now_, claim.request.claim_no, std::move(claimed)));
     }
 
   private:
@@ -160,15 +172,14 @@ class InstantWorker {
         return core_.renewed(now_, renew.renew_no, now_, store::Renewal{});
     }
 
+    /// Answered by the next round: or there would be no end to it.
     worker::Actions answer(const worker::Claim& claim) {
-        std::vector<store::Claimed> claimed(
-            claim.request.suspect ? 0 : static_cast<std::size_t>(claim.request.max));
-        ++fence_;
-        for (store::Claimed& job : claimed) {
-            job.run = {{++last_job_}, {fence_}};
-            job.kind = "bench";
-        }
-        return core_.claim_answered(now_, claim.request.claim_no, std::move(claimed));
+        asked_ = claim;
+        return {};
+    }
+
+    worker::Actions answer(const worker::Idle&) {
+        return core_.woken(now_);
     }
 
     worker::Actions answer(const worker::StartRun& start) {
@@ -184,6 +195,7 @@ class InstantWorker {
 
     worker::WorkerCore core_;
     base::SteadyTime now_{1h};
+    std::optional<worker::Claim> asked_;
     std::int64_t last_job_ = 0;
     std::int64_t fence_ = 0;
     std::int64_t ended_ = 0;

@@ -34,7 +34,7 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--jobs", type=int, help="in a drain (100000)")
     parser.add_argument("--repetitions", type=int, help="of everything (3)")
     parser.add_argument("--rivals", help="only these, separated by commas")
-    parser.add_argument("--prefetch", type=int, default=2_000, help="of Deadman's workers in a drain; -1: their default (%(default)s)")
+    parser.add_argument("--prefetch", type=int, default=-1, help="of Deadman's workers in a drain; -1: they find it themselves (%(default)s)")
     parser.add_argument("--binary", required=True, help=argparse.SUPPRESS)
     chosen = parser.parse_args()
     chosen.jobs = chosen.jobs or (20_000 if chosen.quick else 100_000)
@@ -170,7 +170,7 @@ def workloads(contender: Contender, stage: Stage, results: Results) -> list[tupl
             results.add(name, "worker_mb", measured["peak_mb"])
 
     def latency() -> None:
-        for key, value in contender.latency(200, 10 if quick else 30).items():
+        for key, value in contender.latency(200, 10 if quick else 20).items():
             results.add(name, key, value)
 
     def with_effects() -> None:

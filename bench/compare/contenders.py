@@ -197,7 +197,8 @@ class Deadman(Contender):
             "commit_p50": measured["commit"]["p50_ms"], "commit_p99": measured["commit"]["p99_ms"]}
 
     def work_command(self, effect: bool) -> list[str]:
-        return ["work", "--store", self.store, "--queues", "bench", "--prefetch", str(self.prefetch)]
+        slots = ["--slots", "24"] if effect else []  # each waits for its commit: as many as River has connections
+        return ["work", "--store", self.store, "--queues", "bench", "--prefetch", str(self.prefetch), *slots]
 
 
 def sqlite_says(file: pathlib.Path, sql: str) -> Callable[[], bool]:
