@@ -44,6 +44,16 @@ base::Result<domain::PayloadLimits> payload_limits(const std::string& store) {
     return domain::PayloadLimits{.max_bytes = config.limits.max_payload_bytes};
 }
 
+/// What is written by the rules of another version than the schema's may be read wrongly by all.
+base::Status check_schema(store::JobStore& store) {
+    DEADMAN_TRY(const auto findings, store.readiness());
+    for (const store::Finding& finding : findings)
+        if (finding.name == "schema_version" &&
+            finding.severity == store::Finding::Severity::problem)
+            return base::fail(base::ErrorCode::conflict, "the store's schema: " + finding.message);
+    return {};
+}
+
 } // namespace
 
 base::Result<std::unique_ptr<JobBackend>> connect(const Surface& surface, base::Clock& clock) {
@@ -54,6 +64,7 @@ base::Result<std::unique_ptr<JobBackend>> connect(const Surface& surface, base::
         DEADMAN_TRY(limits, payload_limits(*surface.store));
     }
     DEADMAN_TRY(auto store, open_existing_store(*surface.store, clock, limits));
+    DEADMAN_TRY_STATUS(check_schema(*store));
     DEADMAN_TRY(const StoreUrl url, parse_store_url(*surface.store));
     return make_store_backend(std::move(store), url.redacted());
 }

@@ -1,5 +1,6 @@
 #include "apps/deadman/command_line.h"
 #include "apps/deadman/verb.h"
+#include "deadman/platform/terminal.h"
 
 namespace {
 
@@ -8,8 +9,7 @@ constexpr deadman::AddVerb verbs[] = {
     deadman::add_serve_verb,
 #endif
     deadman::add_job_verb,     deadman::add_queue_verb,   deadman::add_worker_verb,
-    deadman::add_migrate_verb, deadman::add_doctor_verb,  deadman::add_backup_verb,
-    deadman::add_config_verb,
+    deadman::add_migrate_verb, deadman::add_doctor_verb,  deadman::add_config_verb,
     deadman::add_bench_verb,   deadman::add_chaos_verb,   deadman::add_chaos_worker_verb,
     deadman::add_demo_verb,    deadman::add_version_verb, deadman::add_bench_part_verb,
 };
@@ -17,6 +17,7 @@ constexpr deadman::AddVerb verbs[] = {
 } // namespace
 
 int main(int argc, char** argv) {
+    deadman::platform::open_closed_streams();
     CLI::App app(
         "A distributed job scheduler: kill a worker mid-job, and its effect still lands once.",
         "deadman");

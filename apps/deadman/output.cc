@@ -1,7 +1,10 @@
 #include "apps/deadman/output.h"
 
 #include <algorithm>
+#include <atomic>
+#include <cerrno>
 #include <cstdio>
+#include <system_error>
 
 #include "apps/deadman/json_text.h"
 #include "deadman/base/utf8.h"
@@ -9,6 +12,9 @@
 
 namespace deadman::cli {
 namespace {
+
+/// Of the first write to standard output that failed; 0: none did.
+std::atomic<int> output_error{0};
 
 /// The code point of a valid sequence.
 char32_t code_point(std::string_view bytes) {
@@ -138,8 +144,17 @@ std::string Table::text() const {
 }
 
 void print(std::string_view text) {
-    std::fwrite(text.data(), 1, text.size(), stdout);
-    std::fflush(stdout);
+    const bool written =
+        std::fwrite(text.data(), 1, text.size(), stdout) == text.size() && std::fflush(stdout) == 0;
+    if (!written && output_error == 0)
+        output_error = errno;
+}
+
+int after_output(int exit_code) {
+    if (output_error == 0 || output_error == EPIPE || exit_code != exit_ok)
+        return exit_code;
+    say("the output could not be written: " + std::generic_category().message(output_error));
+    return exit_error;
 }
 
 void print_json(std::string_view json) {
@@ -183,7 +198,7 @@ int report(const base::Error& error) {
 }
 
 int exit_code_after(const base::Result<int>& verb) {
-    return verb ? *verb : report(verb.error());
+    return verb ? after_output(*verb) : report(verb.error());
 }
 
 } // namespace deadman::cli

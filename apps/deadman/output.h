@@ -31,6 +31,11 @@ std::string one_line(std::string_view text);
 /// The same for text of several lines.
 std::string several_lines(std::string_view text);
 
+/// The exit code of a verb whose output was meant to be read: exit_error, and a word about it,
+/// where not all of it could be written and nothing worse happened. A reader that has left (`|
+/// head`) wanted no more.
+int after_output(int exit_code);
+
 /// `text` cut to `width` characters, the last of them "…" where something is missing.
 std::string cut_to(std::string_view text, std::size_t width);
 

@@ -65,10 +65,12 @@ class StoreBackend final : public JobBackend {
     }
 
     base::Status pause_queue(const std::string& queue) override {
+        DEADMAN_TRY_STATUS(domain::validate_queue_name(queue));
         return store_->pause_queue(queue);
     }
 
     base::Status resume_queue(const std::string& queue) override {
+        DEADMAN_TRY_STATUS(domain::validate_queue_name(queue));
         return store_->resume_queue(queue);
     }
 

@@ -71,12 +71,12 @@ void add_config_verb(CLI::App& app, int& exit_code) {
         ->add_subcommand("sample", "A configuration file to start from, every setting in a comment")
         ->callback([&exit_code] {
             cli::print(config::render_sample());
-            exit_code = exit_ok;
+            exit_code = cli::after_output(exit_ok);
         });
     config->add_subcommand("reference", "Every setting with its bounds and default, as Markdown")
         ->callback([&exit_code] {
             cli::print(config::render_reference());
-            exit_code = exit_ok;
+            exit_code = cli::after_output(exit_ok);
         });
 }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <memory>
 #include <optional>
+#include <sstream>
 
 #include "apps/deadman/connect.h"
 #include "apps/deadman/json_text.h"
@@ -62,7 +63,9 @@ std::optional<std::string> examine_config(const DoctorArguments& arguments,
                                            : config->file});
         return config->store;
     }
-    findings.push_back(problem("config", config.error().message));
+    std::istringstream mistakes(config.error().message); // one a line
+    for (std::string mistake; std::getline(mistakes, mistake);)
+        findings.push_back(problem("config", mistake));
     const auto flag = arguments.config.flags.find("store");
     return flag == arguments.config.flags.end() ? std::nullopt : std::optional(flag->second);
 }
@@ -111,7 +114,7 @@ int run(const DoctorArguments& arguments) {
     const bool sound = std::none_of(findings.begin(), findings.end(), [](const auto& finding) {
         return finding.severity == Severity::problem;
     });
-    return sound ? exit_ok : exit_error;
+    return cli::after_output(sound ? exit_ok : exit_error);
 }
 
 } // namespace

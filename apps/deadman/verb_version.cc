@@ -35,7 +35,7 @@ void add_version_verb(CLI::App& app, int& exit_code) {
     cli::add_output(*verb, *output);
     verb->callback([output, &exit_code] {
         print_version(*output);
-        exit_code = exit_ok;
+        exit_code = cli::after_output(exit_ok);
     });
 }
 

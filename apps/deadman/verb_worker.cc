@@ -60,6 +60,11 @@ base::Result<int> run(const cli::ConfigFlags& flags) {
     return exit_ok;
 }
 
+/// Its one line on standard output is a courtesy: where it cannot be written nothing is amiss.
+int exit_code_of_worker(const base::Result<int>& result) {
+    return result ? *result : cli::report(result.error());
+}
+
 } // namespace
 
 void add_worker_verb(CLI::App& app, int& exit_code) {
@@ -71,7 +76,7 @@ void add_worker_verb(CLI::App& app, int& exit_code) {
         "The same as --worker-name");
     worker->callback([worker, flags, &exit_code] {
         if (worker->get_subcommands().empty())
-            exit_code = cli::exit_code_after(run(*flags));
+            exit_code = exit_code_of_worker(run(*flags));
     });
     CLI::App* verb = worker->add_subcommand("list", "Worker sessions, live and lately ended");
     const auto surface = std::make_shared<cli::Surface>();

@@ -2,6 +2,8 @@
 Method: each kind through the command line and through a line of a bulk file, on a SQLite file."""
 
 import json
+import sqlite3
+import subprocess
 
 import pytest
 
@@ -155,3 +157,42 @@ def test_a_wrong_variable_or_flag_is_named(cli):
     unsafe = cli.on_store("worker", "--lease", "2s", "--sweep", "2s")
     assert unsafe.code == USAGE, unsafe
     assert cli.run("worker", "--config", "nowhere.toml").code == NOT_FOUND
+
+
+@pytest.mark.parametrize("verb", [["job", "list"], ["job", "enqueue", "a.b"], ["version"], ["config", "sample"], ["doctor"], ["queue", "list"]])
+def test_output_that_cannot_be_written_is_an_error(cli, verb):
+    where = [] if verb[0] in ("version", "config") else ["--store", cli.store]
+    cli.enqueue("a.b")
+    command = " ".join([cli.binary, *verb, *where])
+    for redirection, why in ((">/dev/full", "No space left"), (">&-", "")):
+        done = subprocess.run(["sh", "-c", f"{command} {redirection}"], env=cli.environment, cwd=cli.folder,
+                              capture_output=True, text=True, timeout=60)
+        assert done.returncode == ERROR and "could not be written" in done.stderr and why in done.stderr, (redirection, done)
+    # A reader that has seen enough is no error.
+    piped = subprocess.run(["bash", "-c", f"{command} | true; exit ${{PIPESTATUS[0]}}"], env=cli.environment, cwd=cli.folder,
+                           capture_output=True, text=True, timeout=60)
+    assert piped.returncode in (OK, 141) and "written" not in piped.stderr, piped
+
+
+def test_with_all_streams_closed_nothing_is_written_into_the_store(cli):
+    for _ in range(3):
+        subprocess.run(["sh", "-c", f"{cli.binary} job enqueue a.b --store {cli.store} <&- >&- 2>&-"], env=cli.environment,
+                       cwd=cli.folder, timeout=60)
+    assert len(cli.jobs()) == 3
+    assert cli.on_store("doctor").code == OK
+
+
+@pytest.mark.parametrize("name", ["a b", "", "<script>", "x" * 201])
+def test_a_queue_by_no_such_name_is_refused(cli, name):
+    assert cli.on_store("queue", "pause", name).code == USAGE
+    assert cli.on_store("queue", "resume", name).code == USAGE
+    assert cli.on_store("queue", "list", "-o", "jsonl").out == ""
+
+
+@pytest.mark.parametrize("verb", [["job", "list"], ["job", "enqueue", "a.b"], ["queue", "pause", "default"], ["migrate"], ["worker"]])
+def test_a_store_of_a_newer_version_is_left_alone(cli, verb):
+    with sqlite3.connect(cli.store.removeprefix("sqlite:")) as store:
+        store.execute("insert into deadman_migration(version, name, applied_at) values (99, 'of_the_future', 0)")
+    store.close()
+    done = cli.on_store(*verb)
+    assert done.code == CONFLICT and "newer build" in done.err, done

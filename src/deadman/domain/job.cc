@@ -104,6 +104,10 @@ class FieldHash {
 
 } // namespace
 
+base::Status validate_queue_name(std::string_view name) {
+    return validate_name("queue", name);
+}
+
 base::Status validate_spec(const JobSpec& spec) {
     DEADMAN_TRY_STATUS(validate_name("kind", spec.kind));
     DEADMAN_TRY_STATUS(validate_name("queue", spec.queue));

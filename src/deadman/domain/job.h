@@ -52,6 +52,9 @@ struct JobSpec {
 /// Times past the year 9999 are refused.
 base::Status validate_spec(const JobSpec& spec);
 
+/// The same rule as for a spec's queue.
+base::Status validate_queue_name(std::string_view name);
+
 /// A hash of everything that makes two enqueues "the same request" under one idempotency key:
 /// the spec's fields, with the payload compared as bytes. Lower-case hex.
 std::string fingerprint(const JobSpec& spec);

@@ -25,10 +25,7 @@ Response plain(int status, std::string body) {
 }
 
 Checked<void> check_queue_name(const std::string& queue) {
-    domain::JobSpec spec;
-    spec.kind = "any";
-    spec.queue = queue;
-    if (auto valid = domain::validate_spec(spec); !valid)
+    if (auto valid = domain::validate_queue_name(queue); !valid)
         return invalid_parameter("name", valid.error().message);
     return {};
 }
