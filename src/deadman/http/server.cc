@@ -25,7 +25,7 @@ using DrogonReply = std::function<void(const drogon::HttpResponsePtr&)>;
 constexpr base::Duration patience_without_store = std::chrono::milliseconds(1'300);
 constexpr double look_every_seconds = 0.25;
 constexpr std::size_t idle_connection_seconds = 60;
-constexpr std::size_t most_connections = 10'000;
+constexpr std::size_t most_connections = 1'000; // a body of each may be in memory
 
 std::string lower(std::string text) {
     for (char& c : text)
