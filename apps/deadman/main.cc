@@ -8,10 +8,11 @@ constexpr deadman::AddVerb verbs[] = {
 #ifdef DEADMAN_WITH_HTTP
     deadman::add_serve_verb,
 #endif
-    deadman::add_job_verb,     deadman::add_queue_verb,   deadman::add_worker_verb,
-    deadman::add_migrate_verb, deadman::add_doctor_verb,  deadman::add_config_verb,
-    deadman::add_bench_verb,   deadman::add_chaos_verb,   deadman::add_chaos_worker_verb,
-    deadman::add_demo_verb,    deadman::add_version_verb, deadman::add_bench_part_verb,
+    deadman::add_job_verb,          deadman::add_queue_verb,  deadman::add_worker_verb,
+    deadman::add_migrate_verb,      deadman::add_doctor_verb, deadman::add_backup_verb,
+    deadman::add_config_verb,       deadman::add_bench_verb,  deadman::add_chaos_verb,
+    deadman::add_chaos_worker_verb, deadman::add_demo_verb,   deadman::add_version_verb,
+    deadman::add_bench_part_verb,
 };
 
 } // namespace
