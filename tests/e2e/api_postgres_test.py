@@ -182,13 +182,11 @@ def test_the_store_hangs_and_wakes(servers, postgres):
 
 def test_a_store_that_is_late_is_waited_for(postgres, tmp_path):
     postgres.stop_at_once()
-    late = Server(tmp_path, "--no-worker", store=postgres.url)
-    with concurrent.futures.ThreadPoolExecutor(1) as pool:
-        started = pool.submit(late.start)
-        eventually(lambda: late.log.exists() and "store_not_reachable_yet" in late.log.read_text())
-        postgres.start()
-        started.result()
+    late = Server(tmp_path, "--no-worker", store=postgres.url).launch()
     with late:
+        eventually(lambda: "store_not_reachable_yet" in late.log.read_text())
+        postgres.start()
+        late.wait_until_live()
         eventually(lambda: late.get("/readyz").status == 200)
 
 

@@ -26,7 +26,7 @@ def nothing_is_left_running():
     """What lives longer than one test belongs to a fixture of its module, which exists before this one."""
     known = leftovers.living_children()
     yield
-    left = leftovers.end_all_but(known)
+    left = leftovers.end_all_but(known | leftovers.of_the_module)
     assert not left, f"the test left processes behind: {left}"
 
 

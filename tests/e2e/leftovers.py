@@ -9,6 +9,9 @@ import time
 PR_SET_PDEATHSIG, PR_SET_CHILD_SUBREAPER = 1, 36
 PATIENCE_S = 5.0
 
+# Processes of a module's fixture that a test started anew; they end with the module.
+of_the_module: set[int] = set()
+
 _libc = ctypes.CDLL(None, use_errno=True)
 
 
@@ -18,7 +21,8 @@ def adopt_orphans() -> None:
 
 
 def die_with_parent() -> None:
-    """For preexec_fn: whatever ends the tests, kill -9 included, ends what they started."""
+    """For preexec_fn: whatever ends the tests, kill -9 included, ends what they started. The system counts the thread
+    that starts a process as its parent, so that must be one which outlives it."""
     _libc.prctl(PR_SET_PDEATHSIG, signal.SIGKILL, 0, 0, 0)
 
 

@@ -7,7 +7,7 @@ import signal
 import subprocess
 import tempfile
 
-from leftovers import die_with_parent
+import leftovers
 from server import eventually, free_port
 
 
@@ -45,8 +45,9 @@ class PostgresServer:
             [self.bin / "postgres", "-D", self.folder / "data", "-p", str(self.port), "-c", "listen_addresses=127.0.0.1",
              "-c", f"unix_socket_directories={self.folder}", "-c", "fsync=off", "-c", "max_connections=200"],
             stdout=subprocess.DEVNULL, stderr=(self.folder / "log").open("ab"), cwd=self.folder, start_new_session=True,
-            preexec_fn=die_with_parent,
+            preexec_fn=leftovers.die_with_parent,
             **self.user)
+        leftovers.of_the_module.add(self.process.pid)
         eventually(self.is_up, what="the Postgres server's first answer")
 
     def is_up(self) -> bool:

@@ -75,10 +75,16 @@ class Server:
         return [BINARY, "serve", *flags, *self.arguments]
 
     def start(self) -> "Server":
+        return self.launch().wait_until_live()
+
+    def launch(self) -> "Server":
         clean = {name: value for name, value in os.environ.items() if not name.startswith("DEADMAN_")}
         with self.log.open("ab") as log:
             self.process = subprocess.Popen(self.command(), stdout=log, stderr=log, cwd=self.folder,
                                             env={**clean, **self.environment}, preexec_fn=die_with_parent)
+        return self
+
+    def wait_until_live(self) -> "Server":
         try:
             eventually(self._is_live, what="the server's first answer")
         except BaseException:
