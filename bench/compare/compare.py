@@ -276,7 +276,10 @@ def main() -> int:
         stage = Stage(options, cache, pathlib.Path(folder))
         try:
             version = stage.sql.run("show server_version")
-            measure(stage, results)
+            try:
+                measure(stage, results)
+            except KeyboardInterrupt:
+                results.failures.append("interrupted: what had been measured until then")
             found = ratios(results, stage.contenders)
         finally:
             stage.stop()
