@@ -23,6 +23,7 @@ from servers import Postgres, Redis, Sql
 
 TOP = pathlib.Path(__file__).resolve().parents[2]
 RECORDING = ("river", "pg-boss", "pgqueuer")  # rivals on Postgres that keep what has ended
+RIVALS = ("river", "graphile-worker", "pg-boss", "pgqueuer", "asynq", "bullmq", "river-sqlite")
 QUICK = ("river", "graphile-worker", "asynq", "river-sqlite")
 SCHEMAS = ("public", "graphile_worker", "pgboss", "deadman", "bare")
 
@@ -37,6 +38,9 @@ def arguments() -> argparse.Namespace:
     parser.add_argument("--prefetch", type=int, default=-1, help="of Deadman's workers in a drain; -1: they find it themselves (%(default)s)")
     parser.add_argument("--binary", required=True, help=argparse.SUPPRESS)
     chosen = parser.parse_args()
+    for name in chosen.rivals.split(",") if chosen.rivals else []:
+        if name not in RIVALS:
+            parser.error(f"--rivals: there is no '{name}' among {', '.join(RIVALS)}")
     chosen.jobs = chosen.jobs or (20_000 if chosen.quick else 100_000)
     chosen.repetitions = chosen.repetitions or (1 if chosen.quick else 3)
     return chosen
