@@ -35,7 +35,9 @@ base::Result<std::string> cancel(cli::JobBackend& backend, domain::JobId id) {
         break;
     }
     return base::fail(base::ErrorCode::exhausted,
-                      "it could not be told in time whether it can be cancelled; nothing changed");
+                      "nothing was accepted in time. If its run is in a transaction, its worker "
+                      "has been asked to stop it: it ends as cancelled unless that commits first; "
+                      "look with 'deadman job show', or cancel again");
 }
 
 base::Result<std::string> retry(cli::JobBackend& backend, domain::JobId id) {

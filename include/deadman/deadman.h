@@ -104,6 +104,10 @@ class DEADMAN_EXPORT Run {
     /// The same for every run of the job: hand it to whoever performs an effect elsewhere.
     virtual std::string idempotency_key() const = 0;
 
+    /// The key of this run for deadman.guard(job, fence, key) and deadman.complete(job, fence, key,
+    /// result), where the effect is written over a connection of your own (Postgres).
+    virtual std::string key() const = 0;
+
     /// Fires when the run must stop; what is done after it is not recorded.
     virtual std::stop_token stop_token() const = 0;
 

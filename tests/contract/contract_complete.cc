@@ -296,7 +296,7 @@ TEST_P(JobStoreContract, TextOfAHandlerNeverBlocksAnEnd) {
                                          "\x97",
                                          "cut \xF0\x9F\x98",
                                          "lone \xED\xA0\x80 surrogate",
-                                         std::string(domain::default_max_output_bytes, 'x') +
+                                         std::string(domain::largest_message_bytes, 'x') +
                                              "\xF0\x9F\x98\x80",
                                          "quote ' \" \\ \x1b[31m <script>"};
     const store::Session session = open_session();
@@ -309,8 +309,8 @@ TEST_P(JobStoreContract, TextOfAHandlerNeverBlocksAnEnd) {
         const store::JobRecord found = record(id);
         EXPECT_EQ(found.state, JobState::failed);
         EXPECT_FALSE(found.message.empty());
-        EXPECT_EQ(domain::clean_text(found.message, 1 << 20), found.message);
-        EXPECT_LE(found.message.size(), domain::default_max_output_bytes);
+        EXPECT_EQ(domain::clean_text(found.message, 8 << 20), found.message);
+        EXPECT_LE(found.message.size(), domain::largest_message_bytes);
         EXPECT_EQ(domain::clean_text(found.reason, 1 << 20), found.reason);
     }
 }
@@ -318,7 +318,7 @@ TEST_P(JobStoreContract, TextOfAHandlerNeverBlocksAnEnd) {
 TEST_P(JobStoreContract, ResultThatCannotBeStoredNeverBlocksAnEnd) {
     const std::vector<std::string> results{
         "{", std::string("{\"a\":\"\0\"}", 9), R"({"a":"\u0000"})", "\"\xC3\x28\"",
-        '"' + std::string(domain::default_max_result_bytes, 'x') + '"'};
+        '"' + std::string(domain::largest_result_bytes, 'x') + '"'};
     const store::Session session = open_session();
     for (const std::string& result : results) {
         const domain::JobId id = enqueue(spec());
@@ -336,7 +336,7 @@ TEST_P(JobStoreContract, LargestResultIsKept) {
     const domain::JobId id = enqueue(spec());
     const store::Session session = open_session();
     domain::Answer done;
-    done.result = '"' + std::string(domain::default_max_result_bytes - 2, 'x') + '"';
+    done.result = '"' + std::string(domain::largest_result_bytes - 2, 'x') + '"';
     EXPECT_EQ(complete(session, claim_one(session).run, done), Verdict::ok);
     EXPECT_TRUE(record(id).result == done.result);
 }

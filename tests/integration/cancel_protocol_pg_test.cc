@@ -43,6 +43,29 @@ TEST_F(CancelProtocol, IsBoundedBehindAGuard) {
     EXPECT_EQ(c.one(cancel), "already_finished");
 }
 
+TEST_F(CancelProtocol, BehindAGuardAsksTheWorkerToStopTheRun) {
+    const auto job = enqueue(c, 1, true).at(0);
+    const auto s = session();
+    const auto run = claim(c, s, 1).at(0);
+    const auto stops = [&] {
+        return c.one("select cancel_requested from deadman.renew(" + s.id + ", '" + s.key + "')");
+    };
+    auto a = connect();
+    a->run("begin");
+    a->run(app_sql("guard", run, s));
+    EXPECT_EQ(stops(), "{}");
+    for (int tries = 0; tries < 2; ++tries)
+        EXPECT_EQ(c.one("select deadman.cancel(" + std::to_string(job) + ")"), "unknown");
+    for (int renewals = 0; renewals < 2; ++renewals)
+        EXPECT_EQ(stops(), "{" + std::to_string(job) + "}") << "a lost answer loses nothing";
+    a->run("rollback"); // as the worker does then, before it ends the run as cancelled
+    EXPECT_EQ(complete(c, s, {run}, cancelled), Texts{"ok"});
+    EXPECT_EQ(state(job), "cancelled");
+    enqueue(c, 1, true);
+    claim(c, s, 2);
+    EXPECT_EQ(stops(), "{}") << "it was for that run";
+}
+
 TEST_F(CancelProtocol, SurvivesALapse) {
     const auto job = enqueue(c, 1).at(0);
     const auto s = session();

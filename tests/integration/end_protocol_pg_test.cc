@@ -312,5 +312,68 @@ TEST_F(AppTransaction, EnqueueIsDurableWhereTheAppIsNot) {
     EXPECT_EQ(a->one("show synchronous_commit"), "off");
 }
 
+TEST_F(EndProtocol, ARunsKeyOpensThatRunAlone) {
+    enqueue(c, 2, true);
+    const auto s = session();
+    const auto runs = claim(c, s, 1, 2);
+    ASSERT_EQ(runs.size(), 2U);
+    const auto call = [](const std::string& function, const WireClaim& run,
+                         const std::string& key) {
+        return "select deadman." + function + "(" + std::to_string(run.job) + ", " +
+               std::to_string(run.fence) + ", " + key + ")";
+    };
+    const std::string key_of_other = "deadman.run_key('" + s.key + "', " +
+                                     std::to_string(runs[1].job) + ", " +
+                                     std::to_string(runs[1].fence) + ")";
+    for (const char* function : {"guard", "complete"}) {
+        EXPECT_EQ(c.sqlstate_of(call(function, runs[0], key_of_other)), "DM001");
+        EXPECT_EQ(c.sqlstate_of(call(function, runs[0], "'" + s.key + "'")), "DM001")
+            << "the session's own key is none";
+        EXPECT_EQ(c.sqlstate_of(call(function, runs[0], "''")), "DM001");
+        EXPECT_EQ(c.sqlstate_of(call(function, runs[0], "null")), "DM001");
+    }
+    c.run(app_sql("complete", runs[0], s));
+    EXPECT_EQ(state(runs[0].job), "succeeded");
+}
+
+TEST_F(EndProtocol, ASharedRunIsToldThatItsJobWasNotEnqueuedAsTransactional) {
+    enqueue(c, 2, false);
+    const auto s = session();
+    const auto run = claim(c, s, 1, 2).at(0);
+    for (const char* function : {"guard", "complete"}) {
+        try {
+            c.run(app_sql(function, run, s));
+            ADD_FAILURE() << function;
+        } catch (const WireFailure& failure) {
+            EXPECT_EQ(failure.sqlstate(), "DM002");
+            EXPECT_NE(std::string(failure.what()).find("was not enqueued as transactional"),
+                      std::string::npos)
+                << failure.what();
+        }
+    }
+}
+
+TEST_F(EndProtocol, AGuardedStatementIsBoundedByTheJobsTimeoutAndNeverLengthened) {
+    const auto limit_after_guard = [&](const std::string& before, const std::string& timeout) {
+        const auto id = c.number("select deadman.enqueue('work', transactional => true, timeout => "
+                                 "interval '" +
+                                 timeout + "')");
+        const auto s = session();
+        const auto run = claim(c, s, 1).at(0);
+        EXPECT_EQ(run.job, id);
+        auto a = connect();
+        a->run("begin; set local statement_timeout = '" + before + "'");
+        a->run(app_sql("guard", run, s));
+        const std::string limit = a->one("show statement_timeout");
+        a->run(app_sql("complete", run, s));
+        a->run("commit");
+        EXPECT_NE(a->one("show statement_timeout"), "77s") << "the transaction's own";
+        return limit;
+    };
+    EXPECT_EQ(limit_after_guard("0", "77 s"), "77s");
+    EXPECT_EQ(limit_after_guard("5s", "77 s"), "5s");
+    EXPECT_EQ(limit_after_guard("2min", "77 s"), "77s");
+}
+
 } // namespace
 } // namespace deadman::test

@@ -236,18 +236,36 @@ TEST(Parent, DISABLED_LosesItsGuardian) {
     ::pause();
 }
 
-class ParentDeath : public testing::TestWithParam<const char*> {};
+// Its guardian is stopped: the child that dies with its thread does not need it.
+TEST(Parent, DISABLED_StopsItsGuardian) {
+    SpawnOptions options = shell("exec sleep 1000");
+    options.die_with_thread = true;
+    ChildProcess child = spawn(options);
+    const int guardian = guardian_of(::getpid());
+    ASSERT_GT(guardian, 0);
+    ::kill(guardian, SIGSTOP);
+    const std::string line = std::to_string(child.pid()) + " " + std::to_string(guardian) + "\n";
+    const int out = std::stoi(std::getenv("REPORT_TO"));
+    ASSERT_EQ(::write(out, line.data(), line.size()), static_cast<ssize_t>(line.size()));
+    ::pause();
+}
 
-TEST_P(ParentDeath, BySigkillEndsChildrenAndGrandchildren) {
+ChildProcess start_parent(const std::string& filter) {
     // Standard error becomes the report, since gtest owns the output.
     SpawnOptions options;
-    options.argv = {executable_path().value(), std::string("--gtest_filter=") + GetParam(),
+    options.argv = {executable_path().value(), "--gtest_filter=" + filter,
                     "--gtest_also_run_disabled_tests"};
     options.environment = {"REPORT_TO=2", "PATH=/usr/bin:/bin"};
     options.stdout_to = StreamTo::null;
     options.stderr_to = StreamTo::pipe;
     options.die_with_parent = false;
-    ChildProcess parent = spawn(options);
+    return spawn(options);
+}
+
+class ParentDeath : public testing::TestWithParam<const char*> {};
+
+TEST_P(ParentDeath, BySigkillEndsChildrenAndGrandchildren) {
+    ChildProcess parent = start_parent(GetParam());
     std::istringstream line(read_line(parent.stderr_descriptor()));
     std::vector<std::unique_ptr<WatchedProcess>> watched;
     for (int pid; line >> pid;)
@@ -259,6 +277,18 @@ TEST_P(ParentDeath, BySigkillEndsChildrenAndGrandchildren) {
     parent.signal_process(SIGKILL); // not its group: nothing of the family hears of it
     for (const auto& process : watched)
         EXPECT_TRUE(process->ends_within(20s));
+}
+
+TEST(StoppedGuardian, DoesNotKeepAProgramThatDiesWithItsThread) {
+    ChildProcess parent = start_parent("Parent.DISABLED_StopsItsGuardian");
+    std::istringstream line(read_line(parent.stderr_descriptor()));
+    int child = 0;
+    int guardian = 0;
+    ASSERT_TRUE(line >> child >> guardian);
+    const WatchedProcess watched(child);
+    parent.signal_process(SIGKILL);
+    EXPECT_TRUE(watched.ends_within(20s));
+    ::kill(guardian, SIGKILL);
 }
 
 INSTANTIATE_TEST_SUITE_P(Posix, ParentDeath,

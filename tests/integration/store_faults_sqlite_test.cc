@@ -176,10 +176,51 @@ TEST_F(SqliteStoreTest, BodyThatOnlyWaitsIsRolledBackAtItsBound) {
             return base::Status{};
         });
     ASSERT_FALSE(status.has_value());
-    EXPECT_EQ(status.error().code, ErrorCode::exhausted);
+    EXPECT_EQ(status.error().code, ErrorCode::conflict)
+        << "the handler's to mend: an attempt is spent";
     EXPECT_TRUE(was_let_in);
     EXPECT_EQ(ask("SELECT count(*) FROM sqlite_schema WHERE name = 'effect'"), "0");
     EXPECT_EQ(store->find(id)->value().state, domain::JobState::running);
+}
+
+TEST_F(SqliteStoreTest, AStatementUnderWayEndsWhenItIsCancelled) {
+    options_.transaction_bound = 10min;
+    const auto store = open();
+    static_cast<void>(store->enqueue(std::vector{spec()}));
+    const auto session = store->register_session({.worker = "w"});
+    const auto claimed =
+        store->claim(session->key, {.claim_no = 1, .queues = {"default"}, .max = 1});
+    const base::Status status = store->transact(
+        session->key, claimed->at(0).run, "",
+        [&](store::EffectTransaction& transaction) -> base::Status {
+            EXPECT_TRUE(transaction.execute("CREATE TABLE effect (id INTEGER)").has_value());
+            const std::jthread canceller([&] { transaction.cancel(); });
+            const auto rows = transaction.execute("WITH RECURSIVE r(n) AS (SELECT 1 UNION ALL "
+                                                  "SELECT n + 1 FROM r) SELECT count(*) FROM r");
+            EXPECT_FALSE(rows.has_value());
+            EXPECT_EQ(rows.error().code, ErrorCode::cancelled);
+            return {};
+        });
+    ASSERT_FALSE(status.has_value());
+    EXPECT_EQ(status.error().code, ErrorCode::cancelled);
+    EXPECT_EQ(ask("SELECT count(*) FROM sqlite_schema WHERE name = 'effect'"), "0");
+}
+
+TEST_F(SqliteStoreTest, AStatementWithParametersThatNobodyGaveIsRefused) {
+    const auto store = open();
+    static_cast<void>(store->enqueue(std::vector{spec()}));
+    const auto session = store->register_session({.worker = "w"});
+    const auto claimed =
+        store->claim(session->key, {.claim_no = 1, .queues = {"default"}, .max = 1});
+    const base::Status status = store->transact(
+        session->key, claimed->at(0).run, "",
+        [&](store::EffectTransaction& transaction) -> base::Status {
+            EXPECT_TRUE(transaction.execute("CREATE TABLE effect (a, b)").has_value());
+            DEADMAN_TRY_STATUS(transaction.execute("INSERT INTO effect VALUES (?1, ?2)", {"one"}));
+            return {};
+        });
+    ASSERT_FALSE(status.has_value()) << "SQLite takes the second for null";
+    EXPECT_EQ(status.error().code, ErrorCode::invalid_argument);
 }
 
 TEST_F(SqliteStoreTest, FullDiskIsAClearErrorAndPasses) {

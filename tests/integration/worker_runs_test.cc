@@ -252,6 +252,72 @@ TEST_F(WorkerTransactions, OneWhoseAnswerWasLostHappenedOnce) {
     EXPECT_EQ(starts, 1);
 }
 
+// F6: an outage of the store ended jobs for good, as if their handlers had failed.
+TEST_F(WorkerTransactions, OneThatTheStoreLetDownSpendsNoAttempt) {
+    tap.fail_transact_with = base::ErrorCode::unavailable;
+    domain::JobSpec spec = effect();
+    spec.max_attempts = 1;
+    const auto record = run_one(
+        [](RunContext& context) {
+            const auto status = context.transaction(write_effect);
+            return answer(status ? AnswerKind::succeeded : AnswerKind::error);
+        },
+        spec);
+    EXPECT_EQ(record.state, JobState::succeeded);
+    EXPECT_EQ(record.attempts_spent, 1);
+    EXPECT_EQ(starts, 2);
+    const auto runs = store.runs(record.id).value();
+    ASSERT_EQ(runs.size(), 2U);
+    EXPECT_EQ(runs[0].outcome, domain::Outcome::release);
+    EXPECT_EQ(runs[0].reason, "store_trouble");
+}
+
+TEST_F(WorkerTransactions, AStatementThatTheStoreLetDownSpendsNoAttemptEvenIfTheHandlerThrows) {
+    tap.fail_execute_with = base::ErrorCode::exhausted;
+    domain::JobSpec spec = effect();
+    spec.max_attempts = 1;
+    const auto record = run_one(
+        [](RunContext& context) -> Answer {
+            if (!context.transaction(write_effect))
+                throw std::runtime_error("no connection");
+            return Answer{};
+        },
+        spec);
+    EXPECT_EQ(record.state, JobState::succeeded);
+    EXPECT_EQ(starts, 2);
+}
+
+TEST_F(WorkerTransactions, TheBodysOwnTroubleIsNotTheStores) {
+    domain::JobSpec spec = effect();
+    spec.max_attempts = 2;
+    const auto record = run_one(
+        [](RunContext& context) {
+            static_cast<void>(context.transaction([](store::EffectTransaction&) -> base::Status {
+                return base::fail(base::ErrorCode::unavailable, "the printer is out of paper");
+            }));
+            return answer(AnswerKind::error);
+        },
+        spec);
+    EXPECT_EQ(record.state, JobState::failed);
+    EXPECT_EQ(starts, 2);
+}
+
+TEST_F(WorkerTransactions, OneUnderWayIsCancelledWhenItsRunIsStopped) {
+    tap.hold_execute = true;
+    domain::JobSpec spec = effect();
+    spec.timeout = 50ms;
+    spec.max_attempts = 1;
+    const auto record = run_one(
+        [](RunContext& context) {
+            EXPECT_EQ(context.transaction(write_effect).error().code, base::ErrorCode::cancelled);
+            return answer(AnswerKind::error);
+        },
+        spec);
+    EXPECT_EQ(record.state, JobState::failed);
+    EXPECT_EQ(record.reason, "timeout");
+    EXPECT_TRUE(store.committed_effects().empty());
+}
+
 TEST_F(WorkerTransactions, OneThatDidNotHappenIsRunAgainAlthoughTheHandlerSaidSuccess) {
     tap.drop_transact = true;
     const auto record = run_one(

@@ -102,8 +102,9 @@ std::string ClaimProtocol::complete_all_sql(const WireSession& session,
 
 std::string ClaimProtocol::app_sql(const std::string& function, const WireClaim& run,
                                    const WireSession& session) {
-    return "select deadman." + function + "(" + std::to_string(run.job) + ", " +
-           std::to_string(run.fence) + ", '" + session.key + "')";
+    const std::string names = std::to_string(run.job) + ", " + std::to_string(run.fence);
+    return "select deadman." + function + "(" + names + ", deadman.run_key('" + session.key +
+           "', " + names + "))";
 }
 
 void ClaimProtocol::expire(const WireSession& session) {

@@ -69,8 +69,12 @@ constexpr std::array table{
            "1MiB", "", 2, 256 * mib},
     Option{"limits", "max_result", "max-result", OptionType::bytes, "Largest result that is kept",
            "64KiB", "", 0, 64 * mib},
-    Option{"limits", "max_output", "max-output", OptionType::bytes,
-           "How much of a command's output is kept", "64KiB", "", 0, 64 * mib},
+    Option{
+        "limits", "max_output", "max-output", OptionType::bytes,
+        "How much is kept of a run's output, whether it failed or not: of a command's stdout and "
+        "stderr together, counted as it wrote them, head and tail if they are longer; of an http "
+        "answer the head of its body",
+        "64KiB", "", 0, 2 * mib},
     Option{"limits", "retention", "retention", OptionType::duration,
            "How long finished jobs are kept", "14d", "", second, 3'652 * day},
     Option{"limits", "max_crashes", "max-crashes", OptionType::integer,
@@ -87,8 +91,13 @@ constexpr std::array exec_table{
            365 * day},
     Option{"exec", "working_directory", "", OptionType::path, "Folder the program starts in",
            "(the worker's)", "/srv/images"},
-    Option{"exec", "environment", "", OptionType::table,
-           "Variables of the program, beside DEADMAN_*", "(none)", "LANG=C.UTF-8"},
+    Option{
+        "exec", "environment", "", OptionType::table,
+        "Variables of the program, beside a few of the worker's (PATH, HOME and the like) and "
+        "those "
+        "of the run: DEADMAN_JOB_ID, _FENCE, _RUN_KEY, _ATTEMPT, _KIND, _QUEUE, _IDEMPOTENCY_KEY, "
+        "_DEADLINE",
+        "(none)", "LANG=C.UTF-8"},
     Option{"exec", "kill_grace", "", OptionType::duration,
            "From asking the program to stop to killing it", "5s", "", 0, hour},
 };
@@ -96,7 +105,8 @@ constexpr std::array exec_table{
 constexpr std::array http_table{
     Option{"http", "url", "", OptionType::text, "Where jobs are posted to", "",
            "https://example.com/jobs", 0, 0, "", true},
-    Option{"http", "secret_file", "", OptionType::path, "File with the key that signs requests",
+    Option{"http", "secret_file", "", OptionType::path,
+           "File with the key that signs requests: whsec_ and 16 to 64 bytes in base64",
            "(requests are not signed)", "/etc/deadman/hook.key"},
     Option{"http", "timeout", "", OptionType::duration,
            "Limit on one request with all its redirects", "30s", "", ms, day},
@@ -108,8 +118,10 @@ constexpr std::array http_table{
 
 constexpr std::array sql_table{
     Option{"sql", "statement", "", OptionType::text,
-           "Run with the payload as its parameter, in the transaction that ends the job", "",
-           "insert into mail (body) values ($1)", 0, 0, "", true},
+           "Run in the transaction that ends the job; :payload, :job_id, :fence and :attempt stand "
+           "for "
+           "what they name",
+           "", "insert into mail (job, body) values (:job_id, :payload)", 0, 0, "", true},
 };
 
 std::string bytes_text(std::int64_t bytes) {

@@ -60,8 +60,8 @@ TEST(Config, DefaultsAreThoseOfTheDesign) {
     EXPECT_THAT(config.worker.queues, ElementsAre(std::string(domain::default_queue)));
     EXPECT_EQ(config.worker.drain_grace, 30s);
     EXPECT_EQ(config.limits.max_payload_bytes, domain::default_max_payload_bytes);
-    EXPECT_EQ(config.limits.max_result_bytes, domain::default_max_result_bytes);
-    EXPECT_EQ(config.limits.max_output_bytes, domain::default_max_output_bytes);
+    EXPECT_EQ(config.limits.max_result_bytes, 64U << 10);
+    EXPECT_EQ(config.limits.max_output_bytes, 64U << 10);
     EXPECT_EQ(config.limits.retention, domain::default_retention);
     EXPECT_EQ(config.limits.max_crashes, domain::default_max_crashes);
 }

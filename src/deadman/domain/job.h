@@ -22,8 +22,11 @@ inline constexpr base::Duration default_timeout = std::chrono::minutes(5);
 inline constexpr base::Duration default_retention = std::chrono::hours(24 * 14);
 inline constexpr base::Duration idempotency_key_life = std::chrono::hours(24);
 inline constexpr std::size_t default_max_payload_bytes = 1 << 20;
-inline constexpr std::size_t default_max_result_bytes = 64 << 10;
-inline constexpr std::size_t default_max_output_bytes = 64 << 10;
+// What a store keeps of a run at most, whatever handlers were allowed: JSON needs up to six bytes
+// for one of a command's output.
+inline constexpr std::size_t largest_output_bytes = 2 << 20;
+inline constexpr std::size_t largest_message_bytes = 4 << 20;
+inline constexpr std::size_t largest_result_bytes = 16 << 20;
 inline constexpr int max_attempts_bound = 32'000;
 inline constexpr std::size_t max_name_bytes = 200;
 

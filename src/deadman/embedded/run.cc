@@ -58,6 +58,10 @@ class AdaptedRun final : public Run {
         return worker::idempotency_key(context_.claimed().run.job);
     }
 
+    std::string key() const override {
+        return context_.run_key();
+    }
+
     std::stop_token stop_token() const override {
         return context_.stop_token();
     }

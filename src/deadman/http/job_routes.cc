@@ -269,9 +269,14 @@ Checked<Response> JobRoutes::cancel(const std::string& text) {
     case store::CancelAnswer::unknown:
         break;
     }
-    return Problem{
-        503, "unavailable",           "the job is being changed; nothing was accepted: try again",
-        {},  std::chrono::seconds(1), {}};
+    return Problem{503,
+                   "unavailable",
+                   "nothing was accepted. If the run is in a transaction, its worker has been "
+                   "asked to stop it: it "
+                   "ends as cancelled unless that commits first. Look at it, or cancel again",
+                   {},
+                   std::chrono::seconds(1),
+                   {}};
 }
 
 Checked<Response> JobRoutes::retry(const std::string& text) {

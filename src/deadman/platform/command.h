@@ -27,7 +27,9 @@ struct CommandRequest {
     base::SteadyTime deadline = base::SteadyTime::max();
     base::Duration kill_grace = std::chrono::seconds(3);        // from SIGTERM to SIGKILL
     base::Duration pipe_grace = std::chrono::milliseconds(500); // for pipes that outlive the child
-    std::size_t max_output_bytes = 64 << 10; // kept of each stream, head and tail
+    // Kept of both streams together. Each has half of it, and what the other leaves free; of a
+    // longer one head and tail are kept, and a line between them that says how much is missing.
+    std::size_t max_output_bytes = 64 << 10;
 };
 
 enum class CommandEnd {

@@ -94,13 +94,20 @@ class Conversation {
         CommandResult result;
         result.end = end_;
         result.status = status_.value_or(ExitStatus{});
-        result.output = output_.text();
-        result.error_output = error_output_.text();
-        result.truncated = output_.is_truncated() || error_output_.is_truncated();
+        keep_output(result);
         return result;
     }
 
   private:
+    void keep_output(CommandResult& result) const {
+        const std::uint64_t most = request_.max_output_bytes;
+        const std::uint64_t written = output_.total_bytes();
+        const std::uint64_t errors = error_output_.total_bytes();
+        result.output = output_.text(most - std::min(errors, most / 2));
+        result.error_output = error_output_.text(most - std::min(written, most - most / 2));
+        result.truncated = written + errors > most;
+    }
+
     bool is_over() const {
         if (!status_)
             return false;
@@ -221,6 +228,7 @@ base::Result<CommandResult> run_command(const CommandRequest& request, const bas
     options.stdin_to = options.stdout_to = options.stderr_to = StreamTo::pipe;
     options.own_group = true;
     options.die_with_parent = true;
+    options.die_with_thread = true; // this one, which stays until the child has ended
     DEADMAN_TRY(ChildProcess child, ChildProcess::spawn(options));
     const BrokenPipesIgnored ignored;
     return Conversation(request, clock, std::move(child)).run();

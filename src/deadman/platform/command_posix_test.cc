@@ -2,6 +2,7 @@
 
 #include "deadman/platform/command.h"
 
+#include <algorithm>
 #include <csignal>
 
 #include <gtest/gtest.h>
@@ -56,6 +57,29 @@ TEST_F(RunCommand, DrainsBothStreamsTogether) {
     EXPECT_EQ(result.status.code, 0);
     EXPECT_TRUE(result.truncated);
     EXPECT_LT(result.output.size(), 70'000U);
+}
+
+// F7: half of the bound was lost, and with it half of what a command said.
+TEST_F(RunCommand, KeepsTheWholeBoundOfBothStreamsTogether) {
+    auto request = shell("head -c 1000 /dev/zero | tr '\\0' q");
+    request.max_output_bytes = 1'000;
+    auto result = run(request);
+    EXPECT_EQ(result.output, std::string(1'000, 'q'));
+    EXPECT_FALSE(result.truncated);
+
+    request = shell("head -c 900 /dev/zero | tr '\\0' q; head -c 100 /dev/zero | tr '\\0' e >&2");
+    request.max_output_bytes = 1'000;
+    result = run(request);
+    EXPECT_EQ(result.output, std::string(900, 'q'));
+    EXPECT_EQ(result.error_output, std::string(100, 'e'));
+    EXPECT_FALSE(result.truncated);
+
+    request = shell("head -c 5000 /dev/zero | tr '\\0' q; head -c 300 /dev/zero | tr '\\0' e >&2");
+    request.max_output_bytes = 1'000;
+    result = run(request);
+    EXPECT_EQ(result.error_output, std::string(300, 'e')) << "less than its half: whole";
+    EXPECT_EQ(std::count(result.output.begin(), result.output.end(), 'q'), 700);
+    EXPECT_TRUE(result.truncated);
 }
 
 TEST_F(RunCommand, AChildThatNeverReadsItsInputIsNoFailure) {

@@ -1,6 +1,7 @@
 #include "deadman/platform/internal/launch.h"
 
 #include <fcntl.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -19,7 +20,7 @@ extern char** environ;
 namespace deadman::platform::internal {
 namespace {
 
-enum class Step : int { session, streams, directory, announce, exec };
+enum class Step : int { death_signal, session, streams, directory, announce, exec };
 
 struct Failure {
     Step step;
@@ -28,6 +29,8 @@ struct Failure {
 
 const char* step_name(Step step) {
     switch (step) {
+    case Step::death_signal:
+        return "cannot tie to this process ";
     case Step::session:
         return "cannot make a process group for ";
     case Step::streams:
@@ -83,6 +86,10 @@ bool announce(int socket, pid_t pid, bool group) {
 [[noreturn]] void become_program(const Prepared& prepared) {
     const LaunchPlan& plan = *prepared.plan;
     default_signal_handlers();
+    // Asked for too late if the parent is gone by then.
+    if (plan.dies_with > 0 &&
+        (::prctl(PR_SET_PDEATHSIG, SIGKILL) != 0 || ::getppid() != plan.dies_with))
+        give_up(prepared, Step::death_signal);
     if (plan.own_session ? ::setsid() < 0 : plan.own_group && ::setpgid(0, 0) < 0)
         give_up(prepared, Step::session);
     for (int stream = 0; stream < 3; ++stream)

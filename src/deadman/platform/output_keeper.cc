@@ -19,16 +19,19 @@ void OutputKeeper::add(std::string_view bytes) {
         tail_.erase(0, tail_.size() - tail_bytes_);
 }
 
-bool OutputKeeper::is_truncated() const {
-    return total_bytes_ > head_bytes_ + tail_bytes_;
-}
-
-std::string OutputKeeper::text() const {
-    if (!is_truncated())
+std::string OutputKeeper::text(std::size_t max_bytes) const {
+    max_bytes = std::min(max_bytes, head_bytes_ + tail_bytes_);
+    if (total_bytes_ <= max_bytes)
         return head_ + tail_;
-    const std::size_t kept = head_.size() + tail_bytes_;
-    return head_ + "\n[... " + std::to_string(total_bytes_ - kept) + " bytes left out ...]\n" +
-           tail_.substr(tail_.size() - tail_bytes_);
+    const std::string whole = is_truncated() ? std::string{} : head_ + tail_;
+    const std::string_view front = whole.empty() ? head_ : whole;
+    const std::string_view back = whole.empty() ? tail_ : whole;
+    const std::size_t head = max_bytes / 2;
+    const std::size_t tail = max_bytes - head;
+    std::string text(front.substr(0, head));
+    text += "\n[... " + std::to_string(total_bytes_ - max_bytes) + " bytes left out ...]\n";
+    text += back.substr(back.size() - tail);
+    return text;
 }
 
 } // namespace deadman::platform

@@ -16,9 +16,20 @@ class OutputKeeper {
     void add(std::string_view bytes);
 
     /// All of it, or head, a line that says how much is missing, and tail. Raw bytes.
-    std::string text() const;
+    std::string text() const {
+        return text(head_bytes_ + tail_bytes_);
+    }
 
-    bool is_truncated() const;
+    /// The same within `max_bytes`, where those are fewer; the line comes on top.
+    std::string text(std::size_t max_bytes) const;
+
+    std::uint64_t total_bytes() const {
+        return total_bytes_;
+    }
+
+    bool is_truncated() const {
+        return total_bytes_ > head_bytes_ + tail_bytes_;
+    }
 
   private:
     std::size_t head_bytes_;

@@ -23,6 +23,18 @@ TEST(OutputKeeper, KeepsHeadAndTailOfALongOne) {
     EXPECT_EQ(keeper.text(), "abcab\n[... 2990 bytes left out ...]\nbcabc");
 }
 
+TEST(OutputKeeper, GivesHeadAndTailWithinABoundOfTheMoment) {
+    OutputKeeper whole(10);
+    whole.add("1234567890");
+    EXPECT_EQ(whole.text(10), "1234567890");
+    EXPECT_EQ(whole.text(20), "1234567890");
+    EXPECT_EQ(whole.text(5), "12\n[... 5 bytes left out ...]\n890");
+    OutputKeeper cut(10);
+    cut.add("1234567890abcdefghij");
+    EXPECT_EQ(cut.text(4), "12\n[... 16 bytes left out ...]\nij");
+    EXPECT_EQ(cut.text(0), "\n[... 20 bytes left out ...]\n");
+}
+
 TEST(OutputKeeper, OnePieceOrManyGiveTheSame) {
     std::string stream;
     OutputKeeper bytewise(7);

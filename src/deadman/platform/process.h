@@ -38,6 +38,9 @@ struct SpawnOptions {
     bool own_group = true; // a process group of its own, so that signals reach its children too
     bool die_with_parent =
         true; // a guardian kills the group when this process dies, however it dies
+    // The kernel kills the program itself (its children not) when the thread that spawned it ends:
+    // a second way, which a stopped guardian does not bar.
+    bool die_with_thread = false;
 };
 
 struct ExitStatus {

@@ -122,6 +122,7 @@ base::Result<ChildProcess> ChildProcess::spawn(const SpawnOptions& options) {
     plan.environment = options.environment;
     plan.working_directory = options.working_directory;
     plan.own_group = options.own_group;
+    plan.dies_with = options.die_with_thread ? ::getpid() : 0;
     const StreamTo kinds[3] = {options.stdin_to, options.stdout_to, options.stderr_to};
     StreamEnds ends[3];
     for (int stream = 0; stream < 3; ++stream) {

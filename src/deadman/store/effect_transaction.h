@@ -1,7 +1,7 @@
 #pragma once
 // EffectTransaction: the transaction in which a handler writes its effect, with the end of its run.
 //
-// Thread-safety: for the one thread that was handed it, inside the one call.
+// Thread-safety: for the one thread that was handed it, inside the one call; but for cancel().
 // Blocking:      each statement waits for the database. SQLite: it holds the file's only write
 // lock, so
 //                do the work first and open it only to write (bound: the store's options, default 1
@@ -37,6 +37,11 @@ class EffectTransaction {
                                               std::initializer_list<SqlValue> parameters = {}) {
         return execute(sql, std::span<const SqlValue>(parameters.begin(), parameters.size()));
     }
+
+    /// From any thread while the body runs: the statement under way and all later ones fail with
+    /// `cancelled`, and nothing is committed. Does not wait for that. A store whose statements end
+    /// by themselves may do without.
+    virtual void cancel() {}
 };
 
 using EffectBody = std::function<base::Status(EffectTransaction&)>;

@@ -57,7 +57,8 @@ enum class CancelAnswer {
     requested,        // accepted: it ends cancelled, whatever the handler answers
     already_finished, // too late: nothing changed
     not_found,
-    unknown, // it could not be told within the bound; nothing was accepted
+    unknown, // nothing was accepted within the bound; a run that is in its transaction has been
+             // asked to stop, and ends cancelled unless it commits first
 };
 
 } // namespace deadman::store

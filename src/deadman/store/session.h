@@ -17,7 +17,8 @@ struct SessionSpec {
     int pid = 0;
     std::string version;
     std::vector<std::string> queues;
-    std::vector<std::string> kinds; // the kinds it has handlers for
+    std::vector<std::string> kinds;      // the kinds it has handlers for
+    std::vector<std::string> solo_kinds; // of these, those whose runs always end in transact()
     int slots = 1;
     domain::LeaseTerms terms;
 };

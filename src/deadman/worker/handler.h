@@ -37,6 +37,10 @@ class RunContext {
     /// Work done after it fired is not recorded.
     virtual std::stop_token stop_token() const = 0;
 
+    /// What this run, and nothing else, may be ended with from elsewhere: the key of
+    /// deadman.guard and deadman.complete in Postgres.
+    virtual std::string run_key() const = 0;
+
     /// The run is timed out at this time; SteadyTime::max() where there is no timeout.
     virtual base::SteadyTime deadline() const = 0;
 
@@ -57,18 +61,30 @@ class RunContext {
 /// May throw: an exception is an `error` with its text. Returning after `stop_token` fired is fine.
 using Handler = std::function<domain::Answer(RunContext&)>;
 
+/// How a handler's runs succeed.
+enum class Ending {
+    by_answer,      // by what it returns; it may also use RunContext::transaction
+    in_transaction, // always by RunContext::transaction: such runs are claimed for that
+};
+
 /// Which handler runs which kind. Built before the worker starts, constant after.
 class HandlerRegistry {
   public:
-    void add(std::string kind, Handler handler);
+    void add(std::string kind, Handler handler, Ending ending = Ending::by_answer);
 
     /// nullptr where the kind is unknown.
     const Handler* find(std::string_view kind) const;
 
     std::vector<std::string> kinds() const;
+    std::vector<std::string> kinds(Ending ending) const;
 
   private:
-    std::map<std::string, Handler, std::less<>> handlers_;
+    struct Entry {
+        Handler handler;
+        Ending ending = Ending::by_answer;
+    };
+
+    std::map<std::string, Entry, std::less<>> handlers_;
 };
 
 } // namespace deadman::worker

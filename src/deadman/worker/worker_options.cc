@@ -29,6 +29,7 @@ store::SessionSpec session_spec(const WorkerOptions& options) {
     spec.version = options.version;
     spec.queues = options.queues;
     spec.kinds = options.kinds;
+    spec.solo_kinds = options.solo_kinds;
     spec.slots = options.slots;
     spec.terms = options.terms;
     return spec;

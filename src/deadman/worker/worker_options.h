@@ -18,7 +18,8 @@ struct WorkerOptions {
     int pid = 0;
     std::string version;
     std::vector<std::string> queues{std::string(domain::default_queue)};
-    std::vector<std::string> kinds; // Worker fills them in from its registry
+    std::vector<std::string> kinds;      // Worker fills them in from its registry
+    std::vector<std::string> solo_kinds; // these too: whose runs always end in a transaction
 
     int slots = 0;     // handlers at a time; 0: twice the cores
     int prefetch = -1; // runs claimed ahead; -1: twice the slots, and more while runs are short

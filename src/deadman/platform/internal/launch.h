@@ -25,6 +25,7 @@ struct LaunchPlan {
     bool own_group = false;
     bool own_session = false;
     int announce_to = -1; // a guardian's socket; -1: none
+    pid_t dies_with = 0;  // this process, to be killed with the thread that launches; 0: not
 };
 
 struct Launched {

@@ -150,7 +150,7 @@ base::Status MemoryJobStore::transact(const SessionKey& session, const RunKey& r
                                       std::string_view result_json, const EffectBody& body) {
     if (!result_json.empty())
         DEADMAN_TRY_STATUS(
-            domain::validate_payload(result_json, {.max_bytes = domain::default_max_result_bytes}));
+            domain::validate_payload(result_json, {.max_bytes = domain::largest_result_bytes}));
     DEADMAN_TRY_STATUS(Access(*this)->check_transact(session, run));
     RecordingTransaction transaction(run);
     DEADMAN_TRY_STATUS(body(transaction));

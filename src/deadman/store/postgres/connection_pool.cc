@@ -20,7 +20,11 @@ ConnectionPool::Lent::Lent(ConnectionPool& pool, std::unique_ptr<Connection> con
     : pool_(&pool), connection_(std::move(connection)) {}
 
 ConnectionPool::Lent::~Lent() {
-    if (connection_)
+    if (!connection_)
+        return;
+    if (spent_)
+        discard();
+    else
         pool_->give_back(std::move(connection_));
 }
 

@@ -1,5 +1,8 @@
 #include "deadman/store/postgres/internal/effects.h"
 
+#include <system_error>
+#include <utility>
+
 #include "deadman/store/postgres/internal/failure.h"
 
 namespace deadman::store::postgres {
@@ -44,19 +47,76 @@ void append(pqxx::params& parameters, const SqlValue& value) {
         parameters.append(std::get<std::string>(value));
 }
 
+base::Error cancelled_error() {
+    return base::make_error(base::ErrorCode::cancelled, "the run was stopped");
+}
+
+// For the server to act on a cancel; then the connection is cut, and the server finds out by
+// itself.
+constexpr base::Duration cancel_patience = std::chrono::seconds(2);
+
 } // namespace
+
+Effects::~Effects() {
+    if (canceller_.joinable())
+        canceller_.join();
+}
+
+base::Status Effects::run(const EffectBody& body) {
+    DEADMAN_TRY_STATUS(body(*this));
+    if (first_error_)
+        return *first_error_;
+    if (is_cancelled())
+        return cancelled_error();
+    return {};
+}
+
+void Effects::cancel() {
+    const std::lock_guard lock(mutex_);
+    if (std::exchange(cancelled_, true) || !in_statement_)
+        return;
+    watched_.restart(cancel_patience);
+    try {
+        canceller_ = std::thread(cancel_statement_);
+    } catch (const std::system_error&) {
+        return; // no thread to be had: the connection is cut
+    }
+}
+
+bool Effects::is_cancelled() {
+    const std::lock_guard lock(mutex_);
+    return cancelled_;
+}
+
+bool Effects::begin_statement() {
+    const std::lock_guard lock(mutex_);
+    if (cancelled_)
+        return false;
+    in_statement_ = true;
+    watched_.restart(patience_);
+    return true;
+}
+
+void Effects::end_statement() {
+    const std::lock_guard lock(mutex_);
+    in_statement_ = false;
+    watched_.pause();
+}
 
 base::Result<std::vector<SqlRow>> Effects::execute(std::string_view sql,
                                                    std::span<const SqlValue> parameters) {
     if (first_error_)
         return *first_error_;
+    if (!begin_statement()) {
+        first_error_ = cancelled_error();
+        return *first_error_;
+    }
     try {
         pqxx::params bound;
         for (const SqlValue& value : parameters)
             append(bound, value);
-        watched_.restart(patience_);
         const pqxx::result rows = work_.exec(sql, bound);
-        watched_.pause();
+        end_statement();
         std::vector<SqlRow> answer;
         for (const auto& row : rows) {
             SqlRow values;
@@ -66,7 +126,8 @@ base::Result<std::vector<SqlRow>> Effects::execute(std::string_view sql,
         }
         return answer;
     } catch (const std::exception& exception) {
-        first_error_ = translate_effect_failure(exception);
+        end_statement();
+        first_error_ = is_cancelled() ? cancelled_error() : translate_effect_failure(exception);
         return *first_error_;
     }
 }

@@ -58,6 +58,10 @@ constexpr std::array lost_connection_states{std::string_view("08"), std::string_
                                             std::string_view("57P01"), std::string_view("57P02"),
                                             std::string_view("57P05")};
 
+// Of the server's conditions, those that any statement may meet.
+constexpr std::array troubles{std::string_view("40"), std::string_view("53"),
+                              std::string_view("57P"), std::string_view("25006")};
+
 /// The server's own sentence, without what the driver puts round it.
 std::string sentence_of(std::string_view text) {
     constexpr std::string_view marks[] = {"ERROR:  ", "FATAL:  "};
@@ -111,8 +115,19 @@ Failure translate_failure(const std::exception& exception, Sent sent) {
 base::Error translate_effect_failure(const std::exception& exception) {
     Failure failure = translate_failure(exception, Sent::writing);
     const auto* error = dynamic_cast<const pqxx::sql_error*>(&exception);
-    if (error != nullptr && error->sqlstate().starts_with("42"))
+    if (error == nullptr || failure.connection_lost)
+        return std::move(failure.error);
+    const std::string_view sqlstate = error->sqlstate();
+    if (sqlstate.starts_with("42"))
         failure.error.code = ErrorCode::invalid_argument;
+    // What only the handler's own statement can be the reason of must not pass for the store's
+    // trouble, which spends no attempt: it would come back for ever.
+    const bool is_trouble =
+        failure.error.code == ErrorCode::unavailable || failure.error.code == ErrorCode::exhausted;
+    if (is_trouble && !std::ranges::any_of(troubles, [&](std::string_view state) {
+            return sqlstate.starts_with(state);
+        }))
+        failure.error.code = ErrorCode::conflict;
     return std::move(failure.error);
 }
 

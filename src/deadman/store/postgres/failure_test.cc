@@ -92,5 +92,20 @@ TEST(DriverFailures, MistakesInAHandlersStatementAreTheHandlers) {
     EXPECT_EQ(translate_effect_failure(taken).code, ErrorCode::already_exists);
 }
 
+// The store's trouble spends no attempt: what a statement is itself the reason of must not pass for
+// it, or the job comes back for ever.
+TEST(DriverFailures, OfAHandlersStatementAreTheStoresTroubleOnlyWhereAnyStatementCouldMeetThem) {
+    for (const char* state : {"23514", "55000", "55P03", "57014", "DM005"}) {
+        const pqxx::sql_error error("ERROR:  x", "x", state);
+        EXPECT_EQ(translate_effect_failure(error).code, ErrorCode::conflict) << state;
+    }
+    for (const char* state :
+         {"40001", "40P01", "53100", "53300", "57P01", "57P03", "08006", "25006"}) {
+        const pqxx::sql_error error("ERROR:  x", "x", state);
+        const ErrorCode code = translate_effect_failure(error).code;
+        EXPECT_TRUE(code == ErrorCode::unavailable || code == ErrorCode::exhausted) << state;
+    }
+}
+
 } // namespace
 } // namespace deadman::store::postgres

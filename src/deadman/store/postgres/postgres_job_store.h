@@ -29,7 +29,8 @@ struct ClockShift {
 
 struct PostgresOptions {
     std::string url; // as libpq takes it: postgresql://user@host:port/database, or key=value words
-    int connections = 8; // at most; a session, leadership and wake-ups have one more each
+    int connections = 8;         // at most; a session, leadership and wake-ups have one more each
+    int effect_connections = 16; // beside those, for handlers' transactions; opened when needed
     base::Duration connect_timeout = std::chrono::seconds(2);
     base::Duration acquire_timeout = std::chrono::seconds(5); // to wait for a free connection
     base::Duration call_timeout =

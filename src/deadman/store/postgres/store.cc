@@ -41,6 +41,7 @@ constexpr std::size_t most_jobs_together = 1'000;
 Store::Store(base::Clock& clock, const PostgresOptions& options)
     : clock_(clock), options_(options), settings_(options_, clock),
       pool_(clock, settings_, options.connections, options.acquire_timeout),
+      effects_pool_(clock, settings_, options.effect_connections, options.acquire_timeout),
       enqueue_group_(
           [this](std::span<const EnqueueGroup::Specs> calls) { return enqueue_together(calls); },
           enqueues_at_once, most_jobs_together),

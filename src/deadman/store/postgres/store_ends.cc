@@ -16,8 +16,12 @@ namespace {
 const Statement batch_statement{
     "complete_batch", "select * from deadman.complete_batch($1, $2, $3, $4, $5, $6, $7, $8, $9)"};
 const Statement all_statement{"complete_all", "select deadman.complete_all($1, $2, $3, $4)"};
-const Statement guard_statement{"guard", "select deadman.guard($1, $2, $3)"};
-const Statement complete_statement{"complete", "select deadman.complete($1, $2, $3, $4)"};
+// Behind a pooler the driver does not know the server's process.
+const Statement guard_statement{
+    "guard", "select deadman.guard($1, $2, deadman.run_key($3, $1, $2)), pg_backend_pid()"};
+const Statement complete_statement{
+    "complete", "select deadman.complete($1, $2, deadman.run_key($3, $1, $2), $4)"};
+const Statement cancel_backend{"cancel_backend", "select pg_cancel_backend($1)"};
 const Statement hand_back_statement{"hand_back_as_transactional",
                                     "select deadman.hand_back_as_transactional($1, $2, $3, $4)"};
 
@@ -48,9 +52,8 @@ Verdict parse_verdict(std::string_view text) {
 
 // A handler's result must never keep its run from ending: what cannot be stored is left out.
 std::string_view storable_result(std::string_view result) {
-    const bool good =
-        !result.empty() &&
-        domain::validate_payload(result, {.max_bytes = domain::default_max_result_bytes});
+    const bool good = !result.empty() &&
+                      domain::validate_payload(result, {.max_bytes = domain::largest_result_bytes});
     return good ? result : std::string_view{};
 }
 
@@ -68,8 +71,7 @@ pqxx::params batch_parameters(const SessionKey& session, std::span<const RunEnd>
         outcomes.add(outcome_number(end.answer.kind));
         results.add_or_null(storable_result(end.answer.result));
         reasons.add_or_null(domain::clean_text(end.answer.reason, domain::max_name_bytes));
-        messages.add_or_null(
-            domain::clean_text(end.answer.message, domain::default_max_output_bytes));
+        messages.add_or_null(domain::clean_text(end.answer.message, domain::largest_message_bytes));
         delays.add(
             std::clamp(end.answer.delay, base::Duration{}, domain::latest_time.time_since_epoch())
                 .count());
@@ -164,7 +166,7 @@ base::Status Store::transact(const SessionKey& session, const RunKey& run,
                              std::string_view result_json, const EffectBody& body) {
     if (!result_json.empty())
         DEADMAN_TRY_STATUS(
-            domain::validate_payload(result_json, {.max_bytes = domain::default_max_result_bytes}));
+            domain::validate_payload(result_json, {.max_bytes = domain::largest_result_bytes}));
     Remedy remedy = Remedy::none;
     base::Status done = transact_once(session, run, result_json, body, remedy);
     if (remedy != Remedy::own_lease)
@@ -179,21 +181,24 @@ base::Status Store::transact(const SessionKey& session, const RunKey& run,
 base::Status Store::transact_once(const SessionKey& session, const RunKey& run,
                                   std::string_view result_json, const EffectBody& body,
                                   Remedy& remedy) {
-    DEADMAN_TRY(auto connection, pool_.acquire());
+    DEADMAN_TRY(auto connection, effects_pool_.acquire());
     Sent sent = Sent::writing;
     try {
         auto watched = connection->watch(Pace::quick);
         pqxx::work work(connection->raw());
         const pqxx::params key{run.job.value, run.fence.value, session.key};
-        connection->query(work, guard_statement, key);
+        const int backend = connection->query(work, guard_statement, key)[0][1].as<int>();
         watched.pause();
-        Effects effects(work, watched, connection->patience(Pace::unhurried));
-        const base::Status done = body(effects);
+        {
+            Effects effects(work, watched, connection->patience(Pace::unhurried),
+                            [this, backend] { cancel_statement_of(backend); });
+            const base::Status done = effects.run(body);
+            if (effects.is_cancelled())
+                connection.discard_later();
+            if (!done)
+                return done.error();
+        }
         watched.restart(connection->patience(Pace::quick));
-        if (!done)
-            return done.error();
-        if (effects.first_error())
-            return *effects.first_error();
         connection->query(
             work, complete_statement,
             {run.job.value, run.fence.value, session.key, null_if_empty(result_json)});
@@ -208,6 +213,16 @@ base::Status Store::transact_once(const SessionKey& session, const RunKey& run,
             mend(failure, 0); // the body is not run twice here: the caller repeats
         remedy = failure.remedy;
         return std::move(failure.error);
+    }
+}
+
+// A connection of its own: those of the pools may all be in such statements.
+void Store::cancel_statement_of(int backend) {
+    try {
+        Connection other(settings_);
+        other.query(cancel_backend, {backend});
+    } catch (const std::exception&) {
+        return; // the connection is cut a moment later
     }
 }
 

@@ -14,7 +14,7 @@ constexpr std::size_t max_note_bytes = 1024;
 
 const Statement register_session_statement{
     "register_session",
-    "select * from deadman.register_session($1, $2, $3, $4, $5, $6, $7, $8, $9)"};
+    "select * from deadman.register_session($1, $2, $3, $4, $5, $6, $7, $8, $9, $10)"};
 const Statement lock_session{"lock_session",
                              "select pg_try_advisory_lock(5917, deadman.session_lock($1))"};
 const Statement renew_statement{"renew", "select * from deadman.renew($1, $2, $3)"};
@@ -76,14 +76,14 @@ void Store::forget_link(domain::SessionId id) {
 base::Result<Session> Store::register_session(const SessionSpec& spec) {
     settings_.bound_stalls(spec.terms.lease / 2);
     const bool hints = !options_.through_pooler;
-    DEADMAN_TRY(
-        const pqxx::result made,
-        query(register_session_statement,
-              {domain::clean_text(spec.worker, domain::max_name_bytes),
-               domain::clean_text(spec.host, domain::max_name_bytes), spec.pid,
-               domain::clean_text(spec.version, domain::max_name_bytes), text_array(spec.queues),
-               text_array(spec.kinds), spec.slots, spec.terms.lease.count(), hints},
-              Sent::deciding));
+    DEADMAN_TRY(const pqxx::result made,
+                query(register_session_statement,
+                      {domain::clean_text(spec.worker, domain::max_name_bytes),
+                       domain::clean_text(spec.host, domain::max_name_bytes), spec.pid,
+                       domain::clean_text(spec.version, domain::max_name_bytes),
+                       text_array(spec.queues), text_array(spec.kinds), spec.slots,
+                       spec.terms.lease.count(), hints, text_array(spec.solo_kinds)},
+                      Sent::deciding));
     Session session;
     session.key = {{made[0][0].as<std::int64_t>()}, made[0][1].as<std::string>()};
     session.renew_every = hints ? spec.terms.hint_heartbeat : spec.terms.heartbeat;

@@ -5,6 +5,7 @@
 
 #include "deadman/base/time_text.h"
 #include "deadman/domain/duration_text.h"
+#include "deadman/domain/job.h"
 #include "deadman/domain/payload.h"
 #include "deadman/platform/command.h"
 #include "deadman/worker/handlers/idempotency_key.h"
@@ -19,7 +20,6 @@ using domain::AnswerKind;
 constexpr int exit_failed_for_good = 65; // EX_DATAERR of sysexits.h
 constexpr int exit_snooze = 85;
 constexpr base::Duration default_snooze = std::chrono::minutes(1);
-constexpr std::size_t max_message_bytes = 4 << 10;
 
 // What a command needs to find its way; not what else this process was told, which may be secret.
 constexpr const char* inherited[] = {"PATH", "HOME",   "USER", "LOGNAME", "SHELL",
@@ -40,6 +40,7 @@ std::vector<std::string> make_environment(const ExecOptions& options, const RunC
     const store::Claimed& job = context.claimed();
     set(environment, "DEADMAN_JOB_ID", std::to_string(job.run.job.value));
     set(environment, "DEADMAN_FENCE", std::to_string(job.run.fence.value));
+    set(environment, "DEADMAN_RUN_KEY", context.run_key());
     set(environment, "DEADMAN_ATTEMPT", std::to_string(context.attempt()));
     set(environment, "DEADMAN_KIND", job.kind);
     set(environment, "DEADMAN_QUEUE", job.queue);
@@ -59,22 +60,30 @@ std::string last_line(std::string_view text) {
     return std::string(text.substr(text.rfind('\n') + 1));
 }
 
+/// What it was, and all that the command said: where it said something on both streams, each under
+/// its name.
+std::string describe(const std::string& what, const platform::CommandResult& result) {
+    if (result.output.empty() && result.error_output.empty())
+        return what;
+    if (result.output.empty())
+        return what + ": " + result.error_output;
+    if (result.error_output.empty())
+        return what + ": " + result.output;
+    const bool line_ended = result.error_output.ends_with('\n');
+    return what + "\n[stderr]\n" + result.error_output + (line_ended ? "" : "\n") + "[stdout]\n" +
+           result.output;
+}
+
 Answer make_error(AnswerKind kind, std::string_view reason, const std::string& what,
                   const platform::CommandResult& result) {
     Answer answer;
     answer.kind = kind;
     answer.reason = reason;
-    const std::string& said = result.error_output.empty() ? result.output : result.error_output;
-    const std::string_view tail =
-        said.size() > max_message_bytes
-            ? std::string_view(said).substr(said.size() - max_message_bytes)
-            : std::string_view(said);
-    answer.message = domain::clean_text(tail.empty() ? what : what + ": " + std::string(tail),
-                                        2 * max_message_bytes);
+    answer.message = domain::clean_text(describe(what, result), domain::largest_message_bytes);
     return answer;
 }
 
-Answer answer_of(const platform::CommandResult& result, std::size_t max_output_bytes) {
+Answer answer_of(const platform::CommandResult& result) {
     if (result.end == platform::CommandEnd::timed_out)
         return make_error(AnswerKind::error, domain::reason_timeout, "the command ran out of time",
                           result);
@@ -98,7 +107,7 @@ Answer answer_of(const platform::CommandResult& result, std::size_t max_output_b
     Answer answer;
     answer.result = internal::output_json(
         "\"exit_code\":0", {{"stdout", result.output}, {"stderr", result.error_output}},
-        result.truncated, max_output_bytes);
+        result.truncated);
     return answer;
 }
 
@@ -116,14 +125,14 @@ Handler make_exec_handler(ExecOptions options, const base::Clock& clock) {
         request.input = context.claimed().payload;
         request.stop = context.stop_token();
         request.kill_grace = options.kill_grace;
-        request.max_output_bytes = options.max_output_bytes / 2;
+        request.max_output_bytes = options.max_output_bytes;
         const auto result = platform::run_command(request, clock);
         if (result)
-            return answer_of(*result, options.max_output_bytes);
+            return answer_of(*result);
         Answer answer;
         answer.kind = AnswerKind::error;
         answer.reason = "spawn";
-        answer.message = domain::clean_text(result.error().message, max_message_bytes);
+        answer.message = domain::clean_text(result.error().message, domain::largest_message_bytes);
         return answer;
     };
 }

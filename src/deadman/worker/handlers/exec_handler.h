@@ -1,11 +1,11 @@
 #pragma once
 // The exec handler: a command that the operator declared, run once per run of a job.
 //
-// Contract:      the payload goes to stdin; DEADMAN_JOB_ID, DEADMAN_FENCE, DEADMAN_ATTEMPT,
-// DEADMAN_KIND,
-//                DEADMAN_QUEUE, DEADMAN_IDEMPOTENCY_KEY and, where there is a deadline,
-//                DEADMAN_DEADLINE (RFC 3339) to the environment. Exit 0: done, and stdout is kept
-//                with the result. 85: snooze, for the duration in the last line of stdout, else one
+// Contract:      the payload goes to stdin; DEADMAN_JOB_ID, DEADMAN_FENCE, DEADMAN_RUN_KEY,
+//                DEADMAN_ATTEMPT, DEADMAN_KIND, DEADMAN_QUEUE, DEADMAN_IDEMPOTENCY_KEY and, where
+//                there is a deadline, DEADMAN_DEADLINE (RFC 3339) to the environment. Exit 0: done,
+//                and its output is kept as the result; of any other end, with the run's message.
+//                85: snooze, for the duration in the last line of stdout, else one
 //                minute. 65: failed for good. Anything else, or a signal: failed, to be retried. An
 //                effect of the command may happen more than once: the key and the fence are what it
 //                can prevent that with.

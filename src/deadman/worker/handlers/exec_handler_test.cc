@@ -37,10 +37,11 @@ TEST_F(ExecHandler, GivesThePayloadToStdinByteForByteAndKeepsTheOutput) {
 
 TEST_F(ExecHandler, TellsTheCommandWhichRunItIs) {
     context.deadline_at = clock.steady_now() + 1h;
-    const auto answer = run("echo $DEADMAN_JOB_ID $DEADMAN_FENCE $DEADMAN_ATTEMPT $DEADMAN_KIND "
-                            "$DEADMAN_QUEUE $DEADMAN_IDEMPOTENCY_KEY; "
-                            "case $DEADMAN_DEADLINE in 20*Z) echo deadline;; esac");
-    EXPECT_NE(answer.result.find(R"(7 42 3 test default deadman-job-7\ndeadline\n)"),
+    const auto answer =
+        run("echo $DEADMAN_JOB_ID $DEADMAN_FENCE $DEADMAN_ATTEMPT $DEADMAN_RUN_KEY $DEADMAN_KIND "
+            "$DEADMAN_QUEUE $DEADMAN_IDEMPOTENCY_KEY; "
+            "case $DEADMAN_DEADLINE in 20*Z) echo deadline;; esac");
+    EXPECT_NE(answer.result.find(R"(7 42 3 key-of-the-run test default deadman-job-7\ndeadline\n)"),
               std::string::npos)
         << answer.result;
 }
@@ -82,9 +83,24 @@ TEST_F(ExecHandler, OutputThatIsNotTextBecomesTextWithinTheLimit) {
     options.max_output_bytes = 1'000;
     const auto answer = run(R"(printf 'a\000b\303(\a\377'; head -c 100000 /dev/zero)");
     EXPECT_EQ(answer.kind, AnswerKind::succeeded);
-    EXPECT_LE(answer.result.size(), 1'000U);
+    EXPECT_LE(answer.result.size(), 6 * 1'000U + 200) << "escaping takes up to six bytes for one";
     EXPECT_TRUE(domain::validate_payload(answer.result).has_value()) << answer.result;
     EXPECT_NE(answer.result.find(R"("truncated":true)"), std::string::npos);
+}
+
+// F7: 60,000 bytes of 64 KiB became 32,768, and of a failed run 4 KiB of one stream.
+TEST_F(ExecHandler, KeepsAllThatTheLimitAllowsOfARunHoweverItEnds) {
+    const std::string said = "head -c 60000 /dev/zero | tr '\\0' o; echo oops >&2;";
+    const std::string whole(60'000, 'o');
+    const auto done = run(said + "exit 0");
+    EXPECT_NE(done.result.find(whole), std::string::npos);
+    EXPECT_NE(done.result.find(R"("truncated":false)"), std::string::npos);
+    for (const auto& failed :
+         {run(said + "exit 1"), run(said + "exit 65"), run(said + "kill -9 $$")}) {
+        EXPECT_NE(failed.message.find("\n[stderr]\noops\n[stdout]\n" + whole), std::string::npos);
+    }
+    options.timeout = 300ms;
+    EXPECT_NE(run("echo early; sleep 600").message.find("early"), std::string::npos);
 }
 
 TEST_F(ExecHandler, ItsOwnTimeoutEndsIt) {

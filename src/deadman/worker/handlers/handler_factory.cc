@@ -55,10 +55,12 @@ base::Result<HandlerRegistry> make_handlers(const config::Config& config,
     HandlerRegistry registry;
     for (const auto& [kind, declared] : config.handlers) {
         auto handler = std::visit(Maker{config, store_name, clock}, declared);
+        const bool in_transaction = std::holds_alternative<config::SqlHandler>(declared);
         if (!handler)
             return base::fail(handler.error().code,
                               "[handlers." + kind + "]: " + handler.error().message);
-        registry.add(kind, std::move(*handler));
+        registry.add(kind, std::move(*handler),
+                     in_transaction ? Ending::in_transaction : Ending::by_answer);
     }
     return registry;
 }

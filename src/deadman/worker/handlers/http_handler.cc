@@ -29,6 +29,7 @@ std::vector<std::string> make_headers(const HttpOptions& options, const RunConte
         "Deadman-Kind: " + job.kind,
         "Deadman-Attempt: " + std::to_string(context.attempt()),
         "Deadman-Fence: " + std::to_string(job.run.fence.value),
+        "Deadman-Run-Key: " + context.run_key(),
         "Deadman-Deadline: " + base::format_rfc3339(now + (deadline - clock.steady_now())),
         "webhook-id: " + key,
         "webhook-timestamp: " + std::to_string(timestamp),
@@ -90,7 +91,7 @@ class Delivery {
             if (!http)
                 return answer_of(http.error());
             if (http->status < 300 || http->status >= 400 || http->redirect_to.empty())
-                return internal::answer_of(*http, options_.max_output_bytes);
+                return internal::answer_of(*http);
             if (!keeps_the_method(http->status))
                 return make_answer(AnswerKind::failed, "http_redirect",
                                    "HTTP " + std::to_string(http->status) +

@@ -4,10 +4,10 @@
 // Contract:      the body is the payload, application/json. Headers: Idempotency-Key and webhook-id
 //                (the same for every run of a job), webhook-timestamp, webhook-signature (Standard
 //                Webhooks, where there is a secret), Deadman-Job-Id, Deadman-Kind, Deadman-Attempt,
-//                Deadman-Fence, Deadman-Deadline. 2xx: done, the body is kept with the result.
-//                408, 409, 425, 429, 5xx and every failure to get an answer: to be retried, not
-//                before Retry-After. Other answers: failed for good. The effect behind the URL may
-//                happen more than once: the key prevents it there.
+//                Deadman-Fence, Deadman-Run-Key, Deadman-Deadline. 2xx: done, the body is kept with
+//                the result. 408, 409, 425, 429, 5xx and every failure to get an answer: to be
+//                retried, not before Retry-After. Other answers: failed for good. The effect behind
+//                the URL may happen more than once: the key prevents it there.
 // Safety:        addresses that are not public are refused unless allowed, for every hop. 307 and
 // 308
 //                are followed, a few times, never from https to http; other redirects would turn

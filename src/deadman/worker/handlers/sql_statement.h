@@ -18,8 +18,9 @@ struct SqlStatement {
     std::vector<SqlParameter> parameters; // parameters[0] is bound to ?1 or $1
 };
 
-/// Knows :payload, :job_id, :fence, :attempt; leaves quoted text, comments and `::type` alone.
-/// invalid_argument: an unknown name (it says which are known), or an unfinished quote or comment.
+/// Knows :payload, :job_id, :fence, :attempt; leaves quoted text, comments, `::type` and operators
+/// alone. invalid_argument: an unknown name or any other parameter ($1, ?, ?1, @x: it says which
+/// are known), or an unfinished quote or comment.
 base::Result<SqlStatement> compile_statement(std::string_view text, SqlDialect dialect);
 
 } // namespace deadman::worker

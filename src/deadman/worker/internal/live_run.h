@@ -26,6 +26,8 @@ class LiveRun final : public RunContext {
         return start_.claimed;
     }
 
+    std::string run_key() const override;
+
     std::stop_token stop_token() const override {
         return source_.get_token();
     }
@@ -51,13 +53,22 @@ class LiveRun final : public RunContext {
         return outcome_;
     }
 
+    /// Why the store let the handler's last transaction down, if it did and the handler had no more
+    /// to say than that: `call` then answered with a release, which spends nothing.
+    const std::string& store_trouble() const {
+        return store_trouble_;
+    }
+
   private:
+    domain::Answer answer_of(const Handler& handler);
+
     StartRun start_;
     store::JobStore& store_;
     ProgressSink sink_;
     std::stop_source source_;
     std::atomic<StopWhy> why_{StopWhy::cancelled};
     TransactionOutcome outcome_ = TransactionOutcome::none;
+    std::string store_trouble_; // empty: none
 };
 
 } // namespace deadman::worker::internal

@@ -9,8 +9,12 @@ namespace {
 
 using namespace std::chrono_literals;
 
+// A run that the store let down goes back, and would be claimed again at once.
+constexpr base::Duration pause_after_store_trouble = 1s;
+
 WorkerOptions with_kinds(WorkerOptions options, const HandlerRegistry& handlers) {
     options.kinds = handlers.kinds();
+    options.solo_kinds = handlers.kinds(Ending::in_transaction);
     return resolved(std::move(options));
 }
 
@@ -223,6 +227,8 @@ domain::Answer WorkerShell::run_handler(LiveRun& run) {
         observer->on_start(run.claimed());
     if (const Handler* handler = handlers_.find(run.claimed().kind)) {
         answer = run.call(*handler);
+        if (!run.store_trouble().empty())
+            sit_out_store_trouble(run);
     } else {
         answer.kind = domain::AnswerKind::error;
         answer.reason = domain::reason_unknown_kind;
@@ -230,6 +236,21 @@ domain::Answer WorkerShell::run_handler(LiveRun& run) {
     if (observer)
         observer->before_answer(run.claimed(), answer);
     return answer;
+}
+
+void WorkerShell::sit_out_store_trouble(const LiveRun& run) {
+    parcels_.push(Report{.kind = ReportKind::call_failed,
+                         .run = run.claimed().run,
+                         .detail = "transaction: " + run.store_trouble()});
+    std::mutex mutex;
+    std::condition_variable stopped;
+    const std::stop_callback wake(run.stop_token(), [&] {
+        const std::lock_guard lock(mutex);
+        stopped.notify_all();
+    });
+    std::unique_lock lock(mutex);
+    clock_.wait_until(lock, stopped, clock_.steady_now() + pause_after_store_trouble,
+                      [&] { return run.stopped(); });
 }
 
 void WorkerShell::make(const Register& call) {

@@ -69,6 +69,7 @@ class WorkerShell {
     void deliver(const StopOrder& order);
     void deliver(const Report& report);
     domain::Answer run_handler(LiveRun& run);
+    void sit_out_store_trouble(const LiveRun& run);
 
     const WorkerOptions options_;
     const HandlerRegistry handlers_;

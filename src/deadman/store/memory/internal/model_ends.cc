@@ -15,9 +15,8 @@ namespace {
 
 // A handler's result must never keep its run from ending: what cannot be stored is left out.
 std::string storable_result(const std::string& result) {
-    const bool good =
-        !result.empty() &&
-        domain::validate_payload(result, {.max_bytes = domain::default_max_result_bytes});
+    const bool good = !result.empty() &&
+                      domain::validate_payload(result, {.max_bytes = domain::largest_result_bytes});
     return good ? result : std::string{};
 }
 
@@ -73,7 +72,7 @@ void Model::apply_answer(JobRow& job, const domain::Answer& answer, Outcome outc
         job.blame = {};
     RunRecord& run = close_run(job, outcome, now);
     run.reason = domain::clean_text(answer.reason, domain::max_name_bytes);
-    run.message = domain::clean_text(answer.message, domain::default_max_output_bytes);
+    run.message = domain::clean_text(answer.message, domain::largest_message_bytes);
     if (!run.message.empty())
         job.message = run.message;
 

@@ -40,9 +40,15 @@ class ConnectionPool {
         /// It broke: it does not go back.
         void discard();
 
+        /// The same at the end of this use.
+        void discard_later() {
+            spent_ = true;
+        }
+
       private:
         ConnectionPool* pool_;
         std::unique_ptr<Connection> connection_;
+        bool spent_ = false;
     };
 
     ConnectionPool(base::Clock& clock, const ConnectionSettings& settings, int most,

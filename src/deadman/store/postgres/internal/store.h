@@ -102,6 +102,8 @@ class Store final : public JobStore {
                                std::string_view result_json, const EffectBody& body,
                                Remedy& remedy);
 
+    void cancel_statement_of(int backend);
+
     base::Status check_spec(const domain::JobSpec& spec) const;
     base::Result<std::vector<Enqueued>>
     enqueue_together(std::span<const EnqueueGroup::Specs> calls);
@@ -134,6 +136,7 @@ class Store final : public JobStore {
     const PostgresOptions options_;
     ConnectionSettings settings_;
     ConnectionPool pool_;
+    ConnectionPool effects_pool_; // of handlers' transactions: they must not hold up the rest
     EnqueueGroup enqueue_group_;
     std::mutex mutex_;
     base::Random random_;                                             // guarded by mutex_

@@ -82,7 +82,8 @@ create table deadman.session(
     held int,
     ended_at timestamptz,
     end_reason text,
-    started bigint[] not null default '{}'
+    started bigint[] not null default '{}',
+    asked bigint[] not null default '{}'  -- jobs to stop whose lease an operator's cancel could not reach
 ) with (fillfactor = 50);
 create index session_live on deadman.session(id) where state = 0;
 create index session_ended on deadman.session(id) where state = 1;
@@ -95,6 +96,7 @@ create table deadman.worker(
     version text not null,
     queues text[] not null,
     kinds text[] not null,
+    solo_kinds text[] not null,
     slots int not null,
     started_at timestamptz not null
 );

@@ -1,12 +1,13 @@
 create function deadman.register_session(worker_name text, worker_host text, worker_pid int, worker_version text, worker_queues text[],
-    worker_kinds text[], worker_slots int, lease_us bigint, with_hints bool)
+    worker_kinds text[], worker_slots int, lease_us bigint, with_hints bool, worker_solo_kinds text[] default '{}')
 returns table(id bigint, key uuid) language sql as $$
     with s as (
         insert into deadman.session(lease, hints, renewed_at) values (deadman.span(lease_us), with_hints, deadman.now())
         returning session.id, session.key),
     w as (
-        insert into deadman.worker(session, name, host, pid, version, queues, kinds, slots, started_at)
-        select s.id, worker_name, worker_host, worker_pid, worker_version, worker_queues, worker_kinds, worker_slots, deadman.now() from s)
+        insert into deadman.worker(session, name, host, pid, version, queues, kinds, solo_kinds, slots, started_at)
+        select s.id, worker_name, worker_host, worker_pid, worker_version, worker_queues, worker_kinds, worker_solo_kinds, worker_slots,
+            deadman.now() from s)
     select * from s
 $$;
 
@@ -18,20 +19,25 @@ $$;
 -- The answer is a snapshot: older than what other connections of the worker did meanwhile. running null: as it was.
 create function deadman.renew(p_session bigint, p_key uuid, running bigint[] default null)
 returns table(fence bigint, claim_no bigint, unended bigint[], cancel_requested bigint[]) language plpgsql set plan_cache_mode = force_generic_plan as $$
+declare
+    stops bigint[];
 begin
     update deadman.session s set renewed_at = deadman.now(), started = coalesce(running, s.started),
+        asked = case when s.asked = '{}' then s.asked else array(select a from unnest(s.asked) a
+            where exists (select from deadman.lease l where l.session = s.id and a = any (l.ids)
+                and get_bit(l.ended, array_position(l.ids, a) - 1) = 0)) end,
         lock_epoch = case when s.hints and exists (select from pg_locks l where l.locktype = 'advisory' and l.granted
                 and l.pid = pg_backend_pid() and l.classid = 5917 and l.objid = deadman.session_lock(s.id)::oid and l.objsubid = 2)
             then pg_postmaster_start_time() else s.lock_epoch end
-        where s.id = p_session and s.key = p_key and s.state = 0;
+        where s.id = p_session and s.key = p_key and s.state = 0 returning s.asked into stops;
     if not found then
         raise exception 'session % has ended', p_session using errcode = 'DM001';
     end if;
     return query select l.fence, l.claim_no,
             array(select u.id from unnest(l.ids) with ordinality u(id, ord) where get_bit(l.ended, u.ord::int - 1) = 0),
-            case when bit_count(l.cancel) = 0 then '{}' else
+            case when bit_count(l.cancel) = 0 and stops = '{}' then '{}' else
                 array(select u.id from unnest(l.ids) with ordinality u(id, ord)
-                    where get_bit(l.cancel, u.ord::int - 1) = 1 and get_bit(l.ended, u.ord::int - 1) = 0) end
+                    where (get_bit(l.cancel, u.ord::int - 1) = 1 or u.id = any (stops)) and get_bit(l.ended, u.ord::int - 1) = 0) end
         from deadman.lease l where l.session = p_session;
 end $$;
 
@@ -83,21 +89,28 @@ create type deadman.claimed as (
     id bigint, fence bigint, solo bool, queue int, queue_name text, priority smallint, lane smallint, ticket bigint, attempt smallint,
     lapses smallint, crashes smallint, claimed_us bigint, kind text, payload text, max_attempts smallint, retry text, timeout_us bigint);
 
--- Moves rows from `ready` into leases: one for all, one each for transactional kinds and suspects. Slots go on from first_slot, so that
+-- Moves rows from `ready` into leases: one for all, one each for transactional jobs, for kinds that the worker always ends in a
+-- transaction, and for suspects. Slots go on from first_slot, so that
 -- the first lease of any two tries of one claim number is the same and the second try collides.
 create function deadman.take(p_session bigint, p_key uuid, p_claim_no bigint, first_slot int, rows tid[])
 returns setof deadman.claimed language plpgsql as $$
 #variable_conflict use_column
+declare
+    always_solo text[] := (select w.solo_kinds from deadman.worker w where w.session = p_session);
 begin
     return query
-    with taken as materialized (delete from deadman.ready where ctid = any (rows) returning *),
+    with gone as materialized (delete from deadman.ready where ctid = any (rows) returning *),
+    taken as materialized (
+        select g.*, g.flags & 1 = 1 or g.lane = 2
+            or (always_solo <> '{}' and (select j.kind from deadman.spec_of(g.id) j) = any (always_solo)) alone
+        from gone g),
     shared as (
         insert into deadman.lease(fence, session, skey, claim_no, slot, solo, queue, priority, flags, claimed_at,
             ids, attempts, lapses, crashes, snoozes, dues, ended, cancel)
         select nextval('deadman.fence'), p_session, p_key, p_claim_no, first_slot, false, queue, priority, bit_or(flags), deadman.now(),
             array_agg(id), array_agg(attempt), array_agg(lapses), array_agg(crashes), array_agg(snoozes), array_agg(due),
             repeat('0', count(*)::int)::varbit, repeat('0', count(*)::int)::varbit
-        from (select * from taken where flags & 1 = 0 and lane <> 2 order by id) t  -- by id: complete_all compares arrays
+        from (select * from taken where not alone order by id) t  -- by id: complete_all compares arrays
         group by queue, priority
         returning fence),
     solo as (
@@ -106,7 +119,7 @@ begin
         select nextval('deadman.fence'), p_session, p_key, p_claim_no,
             first_slot + (select count(*) from shared) + row_number() over (order by id) - 1, true, queue, priority, flags, deadman.now(),
             array[id], array[attempt], array[lapses], array[crashes], array[snoozes], array[due], '0', '0'
-        from taken where flags & 1 = 1 or lane = 2
+        from taken where alone
         returning fence, ids)
     select t.id, coalesce(o.fence, (select fence from shared)), o.fence is not null, t.queue,
         (select name from deadman.queue q where q.id = t.queue), t.priority, t.lane, t.ticket, t.attempt, t.lapses, t.crashes,

@@ -124,40 +124,63 @@ begin
     return ended = 1;
 end $$;
 
+-- The key of one run, for whoever ends it from a transaction of his own. It opens that run alone; the session's key stays with the worker.
+create function deadman.run_key(session_key uuid, job bigint, fence bigint) returns text language sql immutable as $$
+    select encode(sha256(convert_to(session_key::text || ':' || job::text || ':' || fence::text, 'UTF8')), 'hex')
+$$;
+
+create function deadman.refuse_shared(job bigint) returns void language plpgsql as $$
+begin
+    raise exception 'job % was not enqueued as transactional: it shares its lease with others and cannot end in a transaction', job
+        using errcode = 'DM002', hint = 'Enqueue it with transactional => true (command line: --transactional).';
+end $$;
+
+create function deadman.refuse_stranger(job bigint, fence bigint) returns void language plpgsql as $$
+begin
+    raise exception 'job % is no longer held by fence %, or the key is of another run', job, fence using errcode = 'DM001';
+end $$;
+
 -- Inside the application's transaction: holds the run until the transaction ends, so that nobody hands it on before. The limits are the
--- transaction's own; the last one lets the server notice a dead client during a long statement, where the other two say nothing.
-create function deadman.guard(job bigint, fence bigint, session_key uuid) returns void language plpgsql
+-- transaction's own: client_connection_check_interval lets the server notice a dead client during a long statement, where the two before
+-- it say nothing, and statement_timeout bounds the statement of a client that was stopped.
+create function deadman.guard(job bigint, fence bigint, run_key text) returns void language plpgsql
     security definer set search_path = pg_catalog, pg_temp set plan_cache_mode = force_generic_plan as $$
 declare
     held record;
     bound text;
+    longest numeric;
+    already numeric := extract(epoch from current_setting('statement_timeout')::interval) * 1000;
 begin
     select l.solo, l.cancel, coalesce(s.lease, interval '8 s') lease into held
         from deadman.lease l left join deadman.session s on s.id = l.session
-        where l.fence = guard.fence and l.skey = guard.session_key and guard.job = any (l.ids)
+        where l.fence = guard.fence and deadman.run_key(l.skey, guard.job, guard.fence) = guard.run_key and guard.job = any (l.ids)
             and get_bit(l.ended, array_position(l.ids, guard.job) - 1) = 0
         for update of l;
     if not found then
-        raise exception 'job % is no longer held by fence %', guard.job, guard.fence using errcode = 'DM001';
+        perform deadman.refuse_stranger(guard.job, guard.fence);
     elsif not held.solo then
-        raise exception 'job % shares its lease: its kind must be transactional', guard.job using errcode = 'DM002';
+        perform deadman.refuse_shared(guard.job);
     elsif get_bit(held.cancel, 0) = 1 then
         raise exception 'job % was cancelled', guard.job using errcode = 'DM003';
     end if;
     bound := (extract(epoch from held.lease) * 1000)::int::text;
     perform set_config('idle_in_transaction_session_timeout', bound, true), set_config('tcp_user_timeout', bound, true),
         set_config('client_connection_check_interval', bound, true);
+    longest := (select least(ceil(j.timeout_us / 1000.0), 2147483647) from deadman.spec_of(guard.job) j where j.timeout_us > 0);
+    if longest > 0 and (already = 0 or longest < already) then
+        perform set_config('statement_timeout', longest::bigint::text, true);
+    end if;
 end $$;
 
 -- Inside the application's transaction: the run ends as succeeded if and when the transaction commits.
-create function deadman.complete(job bigint, fence bigint, session_key uuid, result json default null) returns void language plpgsql
+create function deadman.complete(job bigint, fence bigint, run_key text, result json default null) returns void language plpgsql
     security definer set search_path = pg_catalog, pg_temp set plan_cache_mode = force_generic_plan as $$
 declare
     ended record;
     held record;
 begin
-    delete from deadman.lease l where l.fence = complete.fence and l.skey = complete.session_key and l.solo and l.ids[1] = complete.job
-        and get_bit(l.cancel, 0) = 0 returning l.* into ended;
+    delete from deadman.lease l where l.fence = complete.fence and deadman.run_key(l.skey, complete.job, complete.fence) = complete.run_key
+        and l.solo and l.ids[1] = complete.job and get_bit(l.cancel, 0) = 0 returning l.* into ended;
     if found then
         perform deadman.begin_writing();
         insert into deadman.done(id, fence, session, claimed_at, finished_at, state, attempt, snoozes, result)
@@ -168,14 +191,15 @@ begin
         end if;
         return;
     end if;
-    select l.solo into held from deadman.lease l
-        where l.fence = complete.fence and l.skey = complete.session_key and complete.job = any (l.ids);  -- only to name the error
-    if found and not held.solo then
-        raise exception 'job % shares its lease: its kind must be transactional', complete.job using errcode = 'DM002';
-    elsif found then
-        raise exception 'job % was cancelled', complete.job using errcode = 'DM003';
+    select l.solo into held from deadman.lease l  -- only to name the error
+        where l.fence = complete.fence and deadman.run_key(l.skey, complete.job, complete.fence) = complete.run_key
+            and complete.job = any (l.ids);
+    if not found then
+        perform deadman.refuse_stranger(complete.job, complete.fence);
+    elsif not held.solo then
+        perform deadman.refuse_shared(complete.job);
     end if;
-    raise exception 'job % is no longer held by fence %', complete.job, complete.fence using errcode = 'DM001';
+    raise exception 'job % was cancelled', complete.job using errcode = 'DM003';
 end $$;
 
 -- A run that wants to end inside a transaction and shares its lease: it goes back, once, as one that gets a lease of its own.

@@ -27,7 +27,8 @@ begin
     end if;
 end $$;
 
--- Bounded: a transaction may hold the run's lease for long, and then nothing is accepted.
+-- Bounded: a transaction may hold the run's lease for long, and then nothing is accepted. The worker is asked to stop the run: its next
+-- renewal tells it, the transaction is rolled back, and the run ends as cancelled, unless it had committed.
 create function deadman.cancel(p_id bigint) returns text language plpgsql set lock_timeout = '500ms' set plan_cache_mode = force_generic_plan as $$
 declare
     at record;
@@ -60,6 +61,12 @@ begin
     end loop;
     return 'unknown';
 exception when lock_not_available or deadlock_detected then
+    begin
+        update deadman.session set asked = array_append(asked, p_id)
+            where id = (select l.session from deadman.lease l where l.fence = at.fence) and state = 0 and p_id <> all (asked);
+    exception when lock_not_available or deadlock_detected then
+        null;  -- nobody was asked: the caller may try again
+    end;
     return 'unknown';
 end $$;
 

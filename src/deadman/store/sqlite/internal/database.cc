@@ -104,6 +104,10 @@ bool Cursor::next() {
     return false;
 }
 
+int Cursor::parameters() const {
+    return sqlite3_bind_parameter_count(statement_);
+}
+
 int Cursor::columns() const {
     return sqlite3_column_count(statement_);
 }

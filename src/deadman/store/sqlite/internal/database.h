@@ -59,6 +59,9 @@ class Cursor {
     bool next();
 
     int columns() const;
+
+    /// The highest number of a parameter.
+    int parameters() const;
     bool is_null(int column) const;
     std::int64_t integer(int column) const;
     int small(int column) const;

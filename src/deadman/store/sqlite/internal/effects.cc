@@ -1,5 +1,6 @@
 #include "deadman/store/sqlite/internal/effects.h"
 
+#include <atomic>
 #include <optional>
 #include <string>
 #include <utility>
@@ -33,6 +34,10 @@ class BoundedTransaction final : public EffectTransaction {
     /// Ends the run in the same transaction and commits.
     base::Status finish(const LeaseRow& lease, std::string_view result_json);
 
+    void cancel() override {
+        is_cancelled_ = true; // seen by the statement under way within a moment
+    }
+
     void end_if_overdue() {
         const std::unique_lock lock(mutex_, std::try_to_lock);
         // A statement under way is interrupted by its own thread.
@@ -49,7 +54,7 @@ class BoundedTransaction final : public EffectTransaction {
     }
 
     base::Error overdue_error() const {
-        return base::fail(ErrorCode::exhausted,
+        return base::fail(ErrorCode::conflict, // the handler's to mend, no want of the store's
                           "the effect transaction was rolled back: it held the database's only "
                           "write lock longer than its bound; do the work first and open it only "
                           "to write");
@@ -69,6 +74,7 @@ class BoundedTransaction final : public EffectTransaction {
     const base::Duration bound_;
     base::SteadyTime deadline_{};
     bool is_begun_ = false;
+    std::atomic<bool> is_cancelled_ = false;
     std::optional<base::Error> failure_;
 };
 
@@ -79,7 +85,7 @@ base::Result<LeaseRow> BoundedTransaction::begin(const SessionKey& session, cons
         deadline_ = clock_.steady_now() + bound_;
         is_begun_ = true;
         DEADMAN_TRY(LeaseRow lease, check_run(connection_, session, run));
-        connection_.set_interrupt([this] { return is_overdue(); });
+        connection_.set_interrupt([this] { return is_cancelled_ || is_overdue(); });
         connection_.restrict_statements(true);
         return lease;
     } catch (const SqliteFailure& failure) {
@@ -90,6 +96,8 @@ base::Result<LeaseRow> BoundedTransaction::begin(const SessionKey& session, cons
 base::Status BoundedTransaction::check_usable() {
     if (failure_)
         return *failure_;
+    if (is_cancelled_)
+        return fail_with(base::fail(ErrorCode::cancelled, "the run was stopped"));
     if (is_overdue())
         return fail_with(overdue_error());
     // A conflict clause of the body's own, or a full disk, may have ended it.
@@ -104,6 +112,11 @@ BoundedTransaction::execute(std::string_view sql, std::span<const SqlValue> para
     DEADMAN_TRY_STATUS(check_usable());
     try {
         Cursor cursor = connection_.prepare(sql, false);
+        if (static_cast<std::size_t>(cursor.parameters()) != parameters.size())
+            return fail_with(base::fail(ErrorCode::invalid_argument,
+                                        "the statement has " + std::to_string(cursor.parameters()) +
+                                            " parameters and was given " +
+                                            std::to_string(parameters.size())));
         for (std::size_t i = 0; i < parameters.size(); ++i)
             cursor.bind_value(static_cast<int>(i) + 1, parameters[i]);
         std::vector<SqlRow> rows;

@@ -20,7 +20,7 @@ constexpr std::string_view reason_cancelled = "cancelled";
 std::string storable_result(const std::string& result) {
     const bool is_good =
         !result.empty() &&
-        domain::validate_payload(result, {.max_bytes = domain::default_max_result_bytes});
+        domain::validate_payload(result, {.max_bytes = domain::largest_result_bytes});
     return is_good ? result : std::string{};
 }
 
@@ -98,7 +98,7 @@ Outcome apply_answer(WriteContext& context, const LeaseRow& lease, const domain:
     RunEnding ending;
     ending.outcome = outcome;
     ending.reason = reason_of(answer, outcome);
-    ending.message = domain::clean_text(answer.message, domain::default_max_output_bytes);
+    ending.message = domain::clean_text(answer.message, domain::largest_message_bytes);
     switch (outcome) {
     case Outcome::succeeded:
         ending.result = storable_result(answer.result);

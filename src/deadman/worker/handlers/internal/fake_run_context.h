@@ -28,6 +28,10 @@ class FakeRunContext final : public RunContext {
         return stop.get_token();
     }
 
+    std::string run_key() const override {
+        return "key-of-the-run";
+    }
+
     base::SteadyTime deadline() const override {
         return deadline_at;
     }

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <memory>
 
+#include "deadman/domain/job.h"
 #include "deadman/domain/payload.h"
 #include "deadman/platform/address_policy.h"
 #include "deadman/worker/handlers/internal/json_text.h"
@@ -15,7 +16,7 @@ namespace {
 using namespace std::chrono_literals;
 using base::ErrorCode;
 
-constexpr std::size_t longest_body_read = 1 << 20;
+constexpr std::size_t longest_body_read = 4 << 20;
 constexpr base::Duration longest_retry_after = 24h;
 
 struct CurlCloser {
@@ -151,18 +152,18 @@ base::Result<HttpAnswer> post(const HttpRequest& request) {
     return std::move(transfer.answer);
 }
 
-domain::Answer answer_of(const HttpAnswer& http, std::size_t max_output_bytes) {
+domain::Answer answer_of(const HttpAnswer& http) {
     domain::Answer answer;
     if (http.status >= 200 && http.status < 300) {
         answer.result = output_json("\"status\":" + std::to_string(http.status),
-                                    {{"body", http.body}}, http.truncated, max_output_bytes);
+                                    {{"body", http.body}}, http.truncated);
         return answer;
     }
     answer.kind =
         is_worth_a_retry(http.status) ? domain::AnswerKind::error : domain::AnswerKind::failed;
     answer.reason = "http_status";
-    answer.message =
-        domain::clean_text("HTTP " + std::to_string(http.status) + ": " + http.body, 4 << 10);
+    answer.message = domain::clean_text("HTTP " + std::to_string(http.status) + ": " + http.body,
+                                        domain::largest_message_bytes);
     if (answer.kind == domain::AnswerKind::error && http.retry_after)
         answer.delay = *http.retry_after;
     return answer;

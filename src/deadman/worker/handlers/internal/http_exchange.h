@@ -19,7 +19,7 @@ struct HttpRequest {
     base::Duration timeout{};
     base::Duration connect_timeout{};
     bool allow_private_addresses = false;
-    std::size_t max_body_bytes = 64 << 10; // kept; a body much longer than that is cut off
+    std::size_t max_body_bytes = 64 << 10; // kept, of its head; one over 4 MiB is not read further
     std::stop_token stop;
 };
 
@@ -36,6 +36,6 @@ struct HttpAnswer {
 base::Result<HttpAnswer> post(const HttpRequest& request);
 
 /// `delay` is left zero but for Retry-After: the worker's backoff stands in for it.
-domain::Answer answer_of(const HttpAnswer& answer, std::size_t max_output_bytes);
+domain::Answer answer_of(const HttpAnswer& answer);
 
 } // namespace deadman::worker::internal

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "deadman/domain/job.h"
 #include "deadman/domain/payload.h"
 
 namespace deadman::worker::internal {
@@ -45,7 +46,8 @@ std::string json_string(std::string_view text) {
 }
 
 std::string output_json(std::string_view fields, std::initializer_list<KeptOutput> outputs,
-                        bool truncated, std::size_t max_bytes) {
+                        bool truncated) {
+    constexpr std::size_t max_bytes = domain::largest_result_bytes;
     // Escaping makes a byte at most six; the share is halved until it fits, a few times at most.
     for (std::size_t share = max_bytes / std::max<std::size_t>(outputs.size(), 1); share > 64;
          share /= 2) {

@@ -16,9 +16,9 @@ struct KeptOutput {
 };
 
 /// An object of `fields` (ready JSON members, may be empty), the outputs as strings, and
-/// "truncated"; at most `max_bytes` long: what does not fit once escaped is cut, on a character
-/// border, and marked.
+/// "truncated"; as long as a store takes results at most: what does not fit once escaped is cut, on
+/// a character border, and marked.
 std::string output_json(std::string_view fields, std::initializer_list<KeptOutput> outputs,
-                        bool truncated, std::size_t max_bytes);
+                        bool truncated);
 
 } // namespace deadman::worker::internal
